@@ -1,20 +1,21 @@
-//! Where the user's files are. Tests give another home.
+//! The directories of the user. Tests pass another home.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use loci_palace::{Error, Result};
 
-/// The directories that agents and Loci keep their files in.
+/// The directories of agents and Loci.
 #[derive(Debug, Clone)]
 pub struct Home {
     /// The home directory.
     pub home: PathBuf,
     /// `$XDG_CONFIG_HOME`, or `.config` in the home directory.
     pub config: PathBuf,
-    /// `$XDG_STATE_HOME/loci`: what wiring and hooks note of themselves.
+    /// `$XDG_STATE_HOME/loci`, the state of wiring and hooks.
     pub state: PathBuf,
-    /// Where desktop programs keep their settings: `~/Library/Application Support`, `%APPDATA%`, or the same as `config`.
+    /// The settings of desktop programs: `~/Library/Application Support`, `%APPDATA%`, or the same
+    /// as `config`.
     pub applications: PathBuf,
     /// `$CLAUDE_CONFIG_DIR`, if it is set.
     pub claude: Option<PathBuf>,
@@ -22,16 +23,16 @@ pub struct Home {
     pub codex: PathBuf,
     /// `.gemini` in `$GEMINI_CLI_HOME` or in the home directory.
     pub gemini: PathBuf,
-    /// The directories in which programs are looked for.
+    /// The directories that are searched for programs.
     pub programs: Vec<PathBuf>,
 }
 
 impl Home {
-    /// Those of the user.
+    /// Returns the directories of the current user.
     pub fn of_user() -> Result<Self> {
         let home = std::env::home_dir()
             .filter(|home| home.is_absolute())
-            .ok_or_else(|| Error::invalid("home directory", "there is none; set HOME"))?;
+            .ok_or_else(|| Error::invalid("home directory", "not found; set HOME"))?;
         let mut this = Self::within(&home);
         if let Some(config) = absolute("XDG_CONFIG_HOME") {
             this.config = config;
@@ -58,7 +59,8 @@ impl Home {
         Ok(this)
     }
 
-    /// Those that a user with this home directory and no variables has. No program is found.
+    /// Returns the directories for this home directory, ignoring all variables. No program is
+    /// found.
     pub fn within(home: &Path) -> Self {
         let config = home.join(".config");
         Self {
@@ -74,8 +76,8 @@ impl Home {
     }
 }
 
-/// The directory that a variable names. Agents take these variables as they are; a relative one would mean another
-/// directory in every place that an agent is started in.
+/// Returns the directory that a variable names, if it is absolute. Agents use these variables as
+/// they are, so a relative one would mean another directory wherever an agent is started.
 fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable)
         .map(PathBuf::from)

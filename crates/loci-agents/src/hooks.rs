@@ -1,7 +1,8 @@
-//! What Loci does when an agent calls one of its hooks.
+//! Handles the hooks that agents call.
 //!
-//! One JSON object comes in, what the harness defines goes out, or nothing. A hook never blocks a turn: it has a time limit, it
-//! answers neutrally whatever goes wrong, and it says what went wrong to `loci doctor` ([`last_runs`]), never to the model.
+//! A hook receives one JSON object and prints the JSON that the harness defines, or nothing. It
+//! never blocks a turn: it has a time limit and gives a neutral answer on every failure. Failures
+//! are reported to `loci doctor` ([`last_runs`]), never to the model.
 
 mod answer;
 mod background;
@@ -16,8 +17,8 @@ mod recall;
 mod run;
 mod saving;
 mod session;
-mod shelf;
 mod signature;
+mod state_dir;
 mod transcript;
 mod wake;
 
@@ -30,28 +31,27 @@ pub use background::save_in_background;
 pub use harness::{Event, Harness, event_names, harness_names};
 pub use run::{Call, answer, note_unknown, refuse, switched_off};
 
-/// A call of a hook, as it is noted for `loci doctor`.
+/// A call of a hook, as recorded for `loci doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRun {
     /// The event, by Loci's name.
     pub event: String,
     /// The harness that called.
     pub harness: String,
-    /// When (RFC 3339).
+    /// The time of the call (RFC 3339).
     pub at: String,
-    /// Whether it could do its work.
+    /// Whether the hook succeeded.
     pub ok: bool,
-    /// What it did, or why not.
+    /// What the hook did, or why it did nothing.
     pub note: String,
-    /// What can be done about it. A program of another version may have written advice that this one
-    /// does not know; that is left out.
+    /// The advice for the user. Unknown advice from another version of Loci is left out.
     #[serde(
         default,
         deserialize_with = "known_advice",
         skip_serializing_if = "Option::is_none"
     )]
     pub advice: Option<Advice>,
-    /// How long it took.
+    /// The duration of the call.
     pub milliseconds: u64,
 }
 
@@ -60,7 +60,7 @@ fn known_advice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Adv
     Ok(serde_json::from_value(value).ok())
 }
 
-/// The last call of each hook of each harness, and the last that failed. Reads only.
+/// Returns the last call of each hook of each harness, and the last one that failed. It only reads.
 pub fn last_runs(home: &Home) -> Vec<HookRun> {
-    notes::read_all(&shelf::Shelf::of(home))
+    notes::read_all(&state_dir::StateDir::of(home))
 }

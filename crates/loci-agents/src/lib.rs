@@ -1,4 +1,4 @@
-//! The agents that use Loci: how they are wired to it ([`wiring`]), and what their hooks do ([`hooks`]).
+//! Connects agents to Loci ([`wiring`]) and handles their hooks ([`hooks`]).
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

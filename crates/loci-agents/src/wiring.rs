@@ -1,4 +1,4 @@
-//! Entries for Loci in the configuration of agents: shown, made, and undone exactly.
+//! Adds Loci's entries to the configuration of agents, lists them, and removes them exactly.
 
 mod agents;
 mod change;
@@ -35,56 +35,56 @@ use crate::home::Home;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wired {
-    /// It is.
+    /// The agent is wired.
     Yes,
-    /// It is not.
+    /// The agent is not wired.
     No,
-    /// It runs another program than this one, or lacks a part.
+    /// The agent runs another program than this one, or an entry is missing.
     Outdated,
     /// The configuration cannot be read.
     Unreadable,
-    /// The agent has no such thing.
+    /// The agent does not support it.
     Unsupported,
 }
 
-/// One agent as it is set up now.
+/// The state of one agent.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgentState {
-    /// Its short name: `claude-code`, `codex`, `cursor`, …
+    /// The short name: `claude-code`, `codex`, `cursor`, …
     pub agent: &'static str,
-    /// Its name for people.
+    /// The name for users.
     pub name: &'static str,
-    /// Whether it is on this machine.
+    /// Whether the agent is installed on this machine.
     pub found: bool,
     /// The MCP server.
     pub server: Wired,
     /// The hooks.
     pub hooks: Wired,
-    /// The configuration files that say so.
+    /// The configuration files.
     #[serde(serialize_with = "serialize_paths")]
     pub files: Vec<PathBuf>,
-    /// Those of them that cannot be read.
+    /// The configuration files that cannot be read.
     #[serde(serialize_with = "serialize_paths")]
     pub unreadable: Vec<PathBuf>,
-    /// What its entries for Loci run, each once.
+    /// The programs that its entries for Loci run, each once.
     pub entries: Vec<Entry>,
-    /// Whether MemPalace's server or hooks are in them.
+    /// Whether MemPalace's server or hooks are configured.
     pub mempalace: bool,
-    /// What to do about it, if anything.
+    /// The advice for the user, if any.
     #[serde(rename = "remedy", skip_serializing_if = "Option::is_none")]
     pub advice: Option<WiringAdvice>,
 }
 
-/// What to do about the wiring of an agent. Front ends have the words.
+/// Advice about the wiring of an agent. Front ends provide the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum WiringAdvice {
     /// Correct the configuration file by hand.
     CorrectFile {
-        /// What is wrong with it.
+        /// The problem of the file.
         problem: String,
     },
-    /// Connect the agent again: its entries run another program, or some are missing.
+    /// Connect the agent again, because its entries run another program or some are missing.
     ConnectAgain {
         /// The agent.
         agent: &'static str,
@@ -110,34 +110,34 @@ pub enum WiringAdvice {
     },
 }
 
-/// What an entry for Loci runs.
+/// An entry for Loci.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Whether it is a hook; else it is the server.
+    /// Whether it is a hook; otherwise it is the server.
     pub hook: bool,
-    /// The program as it is written.
+    /// The program, as written.
     pub program: String,
     /// Whether that is this program.
     pub current: bool,
-    /// Whether there is no such program any more.
+    /// Whether the program does not exist any more.
     pub gone: bool,
-    /// The palace that it names; `None` for the usual one.
+    /// The palace that it names; `None` for the default one.
     #[serde(serialize_with = "serialize_optional_path")]
     pub palace: Option<PathBuf>,
 }
 
-/// The agents that Loci knows, as they are set up now. Reads only.
+/// Returns the state of all agents that Loci knows. It only reads.
 pub fn survey(home: &Home) -> Vec<AgentState> {
     survey_for(home, &program(home).unwrap_or_default())
 }
 
-/// The same for the program at `program`.
+/// Like [`survey()`], for the program at `program`.
 pub fn survey_for(home: &Home, program: &Path) -> Vec<AgentState> {
     survey::survey(home, program)
 }
 
-/// The running program by a path that stays: the one on `PATH` that leads to it, else its own. Packages put a new version
-/// into another directory and leave the name on `PATH` as it is.
+/// Returns a stable path of the running program: the one on `PATH` that leads to it, or else its
+/// own. Packages install a new version into another directory and keep the name on `PATH`.
 pub fn program(home: &Home) -> Result<PathBuf> {
     let own = std::env::current_exe().map_err(|error| Error::Internal {
         doing: "finding this program".into(),
@@ -152,7 +152,8 @@ pub fn agents() -> Vec<&'static str> {
     agents::AGENTS.iter().map(|agent| agent.id).collect()
 }
 
-/// The agent that is probably meant by a name that is none: the name of its program, or the beginning of its own.
+/// Returns the agent that an unknown name probably means, by the name of its program or the
+/// beginning of its own.
 pub fn similar_agent(name: &str) -> Option<&'static str> {
     let plain = |text: &str| -> String {
         let letters = text.chars().filter(char::is_ascii_alphanumeric);
@@ -174,7 +175,7 @@ pub fn similar_agent(name: &str) -> Option<&'static str> {
     found.map(|agent| agent.id)
 }
 
-/// The directory that keeps what configuration files held before they were changed.
+/// The directory with backups of configuration files from before they were changed.
 pub fn backups(home: &Home) -> PathBuf {
     home.state.join("wiring").join("backups")
 }

@@ -1,7 +1,8 @@
-//! From the bytes of a file to text with a format.
+//! Turns the bytes of a file into text with a format.
 //!
-//! Knows formats by names and first bytes, decodes what is not UTF-8, and extracts the text of HTML, PDF and DOCX. It opens no
-//! files, and no bytes make it panic or use memory without bound.
+//! This module recognises formats by name and first bytes, decodes text that is not UTF-8, and
+//! extracts the text of HTML, PDF and DOCX. It opens no files. No input makes it panic or use
+//! unbounded memory.
 
 mod docx;
 mod encoding;
@@ -21,25 +22,25 @@ pub use format::{Format, Language};
 pub use generated::is_generated;
 pub use recognise::recognise;
 
-/// How much of a file's beginning decides what it is.
+/// How many bytes at the start of a file decide its format.
 const HEAD: usize = 8 * 1024;
-/// Largest file whose text is extracted.
+/// The largest file whose text is extracted.
 const LARGEST: usize = 64 * 1024 * 1024;
-/// Most text that is taken out of one file.
+/// The most text that is extracted from one file.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
-/// Why a file has no text to keep.
+/// The reason that a file has no text to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Skip {
-    /// It has no bytes, or only white space.
+    /// The file is empty, or contains only white space.
     Empty,
-    /// It is not text, or is damaged.
+    /// The file is not text, or is damaged.
     Binary,
-    /// It can only be read with a password.
+    /// The file needs a password.
     Encrypted,
-    /// It may be a document, but there is no text in it, such as a scan.
+    /// The file contains no text, for example because it is a scan.
     NoText,
-    /// It is larger than what is read as a whole.
+    /// The file is too large to be read as a whole.
     TooLarge,
 }
 
@@ -58,21 +59,23 @@ impl fmt::Display for Skip {
 /// The text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// What the text is.
+    /// The format of the text.
     pub format: Format,
-    /// Byte for byte as in the file where that is UTF-8, without a byte order mark.
+    /// The text, without a byte order mark. If the file is UTF-8, the text has the same bytes as
+    /// the file.
     pub text: String,
-    /// The encoding, when it was not UTF-8.
+    /// The encoding of the file, if it is not UTF-8.
     pub encoding: Option<String>,
-    /// The text was taken out of another format, so its lines are not those of the file.
+    /// Whether the text was extracted from another format, so that its lines are not those of the
+    /// file.
     pub extracted: bool,
-    /// The title that an extracted document gives itself.
+    /// The title of an extracted document.
     pub title: Option<String>,
 }
 
-/// Reads a whole file of `bytes` that is named `path`. The path is only looked at, never opened.
+/// Reads the content of a whole file named `path`. The path is not opened.
 ///
-/// Meant for text of a few MiB; HTML, PDF and DOCX may have 64 MiB.
+/// Text should have a few MiB at most; HTML, PDF and DOCX may have 64 MiB.
 pub fn read(path: &Path, bytes: Vec<u8>) -> Result<Document, Skip> {
     let format = recognise(path, bytes.get(..HEAD).unwrap_or(&bytes))?;
     if bytes.len() > LARGEST {

@@ -1,5 +1,5 @@
-//! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
-//! files the sections of large ones one by one.
+//! Receives the sections of a source, and knows the ledger's rows of it. Small sources are
+//! collected into one transaction; the sections of large ones are filed one by one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +15,7 @@ use crate::outbox::{Outbox, Shared, file};
 use crate::place::{Located, Placement};
 use crate::source::{Before, Item, Section};
 
-/// The first half of BLAKE3, as everywhere in the ledger.
+/// Returns the first half of the BLAKE3 hash, as used everywhere in the ledger.
 pub fn hash_of(bytes: &[u8]) -> SourceHash {
     first_half(&blake3::hash(bytes))
 }
@@ -24,56 +24,59 @@ pub(crate) fn first_half(hash: &blake3::Hash) -> SourceHash {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
-/// Takes the sections of one item.
+/// Receives the sections of one item.
 pub struct Intake<'a> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) out: &'a mut Outbox,
     pub(crate) item: &'a Item,
-    /// Another process was quicker: what was known at the start does not count.
-    pub(crate) afresh: bool,
-    /// Another process filed a section while this one was read.
+    /// Whether another process filed the item first, so that the state from the start of the run is
+    /// outdated.
+    pub(crate) is_retry: bool,
+    /// Whether another process filed a section while this one was being read.
     pub(crate) stale: bool,
-    /// What the file system says of the item as it was read.
+    /// The stat of the item when it was read.
     pub(crate) stat: Stat,
-    /// The way this item is read and split.
+    /// The recipe by which this item is read and split.
     pub(crate) recipe: String,
 }
 
 impl Intake<'_> {
-    /// What the ledger has of a source.
+    /// Returns the ledger's rows of a source.
     pub fn before(&self, name: &str) -> Result<Before> {
-        if !self.afresh && !self.shared.known.contains(name) {
+        if !self.is_retry && !self.shared.known.contains(name) {
             return Ok(Before::default());
         }
         self.filed(name)
     }
 
-    /// The way this item is read and split.
+    /// The recipe by which this item is read and split.
     pub fn recipe(&self) -> &str {
         &self.recipe
     }
 
-    /// Says that this item is read and split in another way than the run's.
+    /// Sets a recipe for this item that differs from the run's.
     pub fn set_recipe(&mut self, recipe: String) {
         self.recipe = recipe;
     }
 
-    /// What the file system says of the item as it is read; better than what it said when it was listed.
+    /// Sets the stat of the item at the time of reading, which is newer than the one from the
+    /// listing.
     pub fn set_stat(&mut self, stat: Stat) {
         self.stat = stat;
     }
 
-    /// Whether another process was quicker with a part of this item.
+    /// Whether another process filed a part of this item first.
     pub fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// Whether the run was told to end: a long reading should return.
+    /// Whether the run was asked to stop. A long read should then return.
     pub fn is_stopped(&self) -> bool {
         self.shared.is_stopped()
     }
 
-    /// Where the drawers of a source belong: where they are, unless the run was asked to move them.
+    /// Returns the wing and room of a source. An existing source keeps its place unless the run was
+    /// asked to move it.
     pub fn place(&self, before: &Before, new: Placement) -> Placement {
         let Some(head) = before.head() else {
             return new;
@@ -85,8 +88,8 @@ impl Intake<'_> {
         }
     }
 
-    /// Where the drawers of a source belong. A source that is new goes to the wing of its project, which is claimed if it
-    /// was not.
+    /// Returns the wing and room of a source. A new source goes to the wing of its project, which
+    /// is claimed if necessary.
     pub fn settle(&mut self, before: &Before, located: Located) -> Result<Placement> {
         let mut place = located.place;
         if before.head().is_none()
@@ -100,12 +103,12 @@ impl Intake<'_> {
         Ok(self.place(before, place))
     }
 
-    /// Whether everything is to be filed again, whatever the ledger says.
+    /// Whether everything is filed again, whatever the ledger says.
     pub fn reads_all(&self) -> bool {
-        self.shared.reads_all && !self.afresh
+        self.shared.reads_all && !self.is_retry
     }
 
-    /// Whether a source is filed as it is now, at this place.
+    /// Whether a source is already filed with this content, at this place.
     pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Placement) -> bool {
         !self.reads_all()
             && before.is(hash, &self.recipe)
@@ -114,7 +117,7 @@ impl Intake<'_> {
                 .is_some_and(|head| head.wing == place.wing && head.room == place.room)
     }
 
-    /// Notes new figures of a source that is as it was.
+    /// Records a new stat of an unchanged source.
     pub fn touch(&mut self, before: &Before) {
         if let Some(head) = before.head() {
             self.out.touch(SourceRecord {
@@ -159,11 +162,11 @@ impl Intake<'_> {
         if self.shared.options.allow_again {
             return Ok(false);
         }
-        // Something may have been forgotten since the run began.
-        Ok(self.shared.has_forgotten || (self.afresh && self.shared.ledger.has_forgotten()?))
+        // Another process may have forgotten something since the run began.
+        Ok(self.shared.has_forgotten || (self.is_retry && self.shared.ledger.has_forgotten()?))
     }
 
-    /// Whether all of a text was forgotten, wherever it stands.
+    /// Whether the complete text was forgotten, from any source.
     pub fn is_forgotten(&mut self, text: &str) -> Result<bool> {
         if !self.has_forgotten()? {
             return Ok(false);
@@ -172,7 +175,7 @@ impl Intake<'_> {
         Ok(self.forgotten(text, TextPlace::Unknown)? == [(1, lines)])
     }
 
-    /// Masks secrets of a text and counts them; a text whose secrets are kept stays as it is.
+    /// Masks the secrets of a text and counts them. If secrets are kept, the text stays as it is.
     pub(crate) fn masking<'t>(
         &mut self,
         text: &'t str,
@@ -187,8 +190,8 @@ impl Intake<'_> {
         masked.text
     }
 
-    /// Lines of a text that were forgotten, whether it was forgotten with its secrets or with
-    /// their masks: `filed` is the text as it would be filed. Both forms have the same lines.
+    /// Returns the lines of a text that were forgotten, either with its secrets or with their
+    /// masks. `filed` is the text as it would be filed; both forms have the same lines.
     pub(crate) fn forgotten_in_any_form(
         &mut self,
         given: &str,
@@ -211,7 +214,7 @@ impl Intake<'_> {
         Ok(lines)
     }
 
-    /// Lines that were forgotten and must not come back.
+    /// Returns the lines that were forgotten and must not come back.
     pub fn forgotten(&mut self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>> {
         if self.shared.options.allow_again {
             if self.shared.has_forgotten && !self.shared.options.dry_run {
@@ -225,8 +228,8 @@ impl Intake<'_> {
         self.shared.ledger.forgotten_lines(text, place)
     }
 
-    /// Hashes of the texts that the drawers of a source hold, where anything was forgotten. A text
-    /// that is a drawer now was not forgotten, whatever it shares with one that was.
+    /// Returns the hashes of the texts in the drawers of a source, if anything was forgotten. A
+    /// text that is in a drawer was not forgotten, even if it shares lines with a forgotten one.
     pub fn held_texts(&self, name: &str) -> Result<HashSet<SourceHash>> {
         if !self.has_forgotten()? {
             return Ok(HashSet::new());
@@ -244,7 +247,7 @@ impl Intake<'_> {
         self.out.report.forgotten_lines += lines;
     }
 
-    /// Counts a file that belongs to the item and was not read.
+    /// Counts a companion file of the item that was not read.
     pub fn skipped_beside(&mut self, reason: &str) {
         self.out.report.skip(reason);
     }
@@ -261,7 +264,8 @@ impl Intake<'_> {
         }
     }
 
-    /// Counts messages of a conversation: all of them, those in drawers, those left out by reason.
+    /// Counts messages of a conversation: all of them, those in drawers, and those left out by
+    /// reason.
     pub fn messages(&mut self, read: u64, filed: u64, skipped: &BTreeMap<String, u64>) {
         let messages = &mut self.out.report.messages;
         messages.read += read;
@@ -277,7 +281,7 @@ impl Intake<'_> {
         self.shared.meter.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The rows of a source as they are by now.
+    /// Returns the current rows of a source.
     fn filed(&self, name: &str) -> Result<Before> {
         let shared = self.shared;
         shared.ledger.source(shared.machine, name).map(Before::new)
@@ -301,7 +305,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Takes a source of one section. It is filed together with others, before the run ends.
+    /// Takes a source of one section. It is filed together with others before the run ends.
     pub fn whole(&mut self, before: &Before, section: Section) {
         let record = self.record(&section, before);
         let change = SourceChange {
@@ -315,7 +319,8 @@ impl Intake<'_> {
         self.out.push(self.item.clone(), change);
     }
 
-    /// Takes a source of one section that had several: their drawers stay where their text does, the rest goes.
+    /// Takes a source of one section that had several. Drawers whose text still exists are kept,
+    /// and the others are removed.
     pub fn whole_again(&mut self, before: &Before, section: &Section) -> Result<()> {
         let begun = self.begin(before, section)?;
         let record = SourceRecord {
@@ -344,7 +349,8 @@ impl Intake<'_> {
         })
     }
 
-    /// Files what was collected so far. False when a source of this item could not be filed: then the item is not done.
+    /// Files everything collected so far. Returns `false` if a source of this item could not be
+    /// filed; the item is then incomplete.
     pub fn flush(&mut self) -> bool {
         let failed = self.out.report.files.failed;
         self.out.flush(self.shared);
@@ -357,7 +363,7 @@ impl Intake<'_> {
         !self.stale && self.out.report.files.failed == failed
     }
 
-    /// Begins a source of several sections: until [`Intake::finish`] it counts as incomplete.
+    /// Begins a source of several sections. Until [`Intake::finish`] it counts as incomplete.
     pub fn begin(&mut self, before: &Before, section: &Section) -> Result<Before> {
         let record = SourceRecord {
             complete: false,
@@ -387,7 +393,8 @@ impl Intake<'_> {
         })
     }
 
-    /// Ends a source of several sections: what no section holds goes, then it counts as complete.
+    /// Ends a source of several sections: removes drawers that no section holds, then marks the
+    /// source complete.
     pub fn finish(&mut self, before: &Before, section: &Section, sections: u32) -> Result<()> {
         let surplus = before
             .rows()
@@ -409,7 +416,7 @@ impl Intake<'_> {
         })
     }
 
-    /// Removes a row and its drawers, some at a time.
+    /// Removes a row and its drawers, in batches.
     fn remove_all(&mut self, record: &SourceRecord) -> Result<()> {
         loop {
             let gone = self.out.report.drawers.removed;
@@ -431,7 +438,10 @@ impl Intake<'_> {
                 Filed::Stale => {
                     self.stale = true;
                     return Err(Error::Busy {
-                        what: format!("filing `{}`: another process files it", change.record.name),
+                        what: format!(
+                            "filing `{}`: another process is filing it",
+                            change.record.name
+                        ),
                         waited: Duration::ZERO,
                     });
                 }
@@ -441,7 +451,7 @@ impl Intake<'_> {
     }
 }
 
-/// Cuts forgotten lines out of a piece; its span shrinks with it. Gives what is left.
+/// Removes forgotten lines from a piece and shrinks its span. Returns the remaining pieces.
 pub(crate) fn without_lines(
     text: &str,
     first_line: u32,

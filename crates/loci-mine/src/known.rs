@@ -1,4 +1,5 @@
-//! What the ledger knows of all items, small enough for a million of them: read once, looked up by a hash of the name.
+//! The ledger's state of all items, read once and looked up by a hash of the name. It is small
+//! enough for a million items.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +9,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::miner::Errand;
 use crate::source::Since;
 
-/// A change of a file so soon after it was read may not show in its time: the clock of a file system ticks slowly.
+/// A change this soon after a read may not change the modification time, because file system clocks
+/// are coarse.
 const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
 struct Entry {
@@ -17,20 +19,20 @@ struct Entry {
     modified_ns: i64,
     changed_ns: i64,
     read_ns: i64,
-    /// Complete, and filed by this recipe.
+    /// Whether the item is complete and was filed by this recipe.
     current: bool,
 }
 
-/// The ledger as it was when the run began.
+/// The state of the ledger when the run began.
 pub(crate) struct Known {
     entries: Vec<Entry>,
     seen: Vec<AtomicU64>,
-    /// Only some items were asked about.
+    /// Whether only some items were loaded.
     partial: bool,
 }
 
 impl Known {
-    /// All sources of the machine, in one read; of some items, only theirs.
+    /// Reads all sources of the machine at once, or only those of the named items.
     pub(crate) fn read(
         errand: &Errand<'_>,
         recipe: &str,
@@ -82,7 +84,7 @@ impl Known {
         })
     }
 
-    /// Whether the whole ledger was empty, so that nothing can have been renamed.
+    /// Whether the whole ledger was empty, so that no rename is possible.
     pub(crate) fn knows_nothing(&self) -> bool {
         self.entries.is_empty() && !self.partial
     }
@@ -98,7 +100,7 @@ impl Known {
         self.find(name).is_some()
     }
 
-    /// Notes that the item was met in this run.
+    /// Marks the item as met in this run.
     pub(crate) fn see(&self, name: &str) {
         if let Some(at) = self.find(name)
             && let Some(word) = self.seen.get(at / 64)
@@ -115,7 +117,7 @@ impl Known {
         })
     }
 
-    /// Whether something that the ledger knows was not met.
+    /// Whether the ledger has an item that was not met.
     pub(crate) fn any_unseen(&self) -> bool {
         let seen: u64 = self
             .seen
@@ -139,7 +141,7 @@ impl Since for Known {
     }
 }
 
-/// Whether a change after the reading would show in the time.
+/// Whether a change after the read would change the modification time.
 fn is_settled(changed_ns: i64, read_ns: i64) -> bool {
     changed_ns.saturating_add(CLOCK_STEP_NS) < read_ns
 }

@@ -1,8 +1,9 @@
-//! Sources to drawers: walk, recognise, split, mask, diff, watch.
+//! Turns sources into drawers: walk, recognise, split, mask, diff, watch.
 //!
-//! Reads projects, notes and agent conversations and files them through the ledger of a collection
-//! ([`loci_core::Ledger`]): what has not changed is not read, text that is still there keeps its drawer, nothing is
-//! dropped without being counted. Never writes to what it reads, and never opens a palace by itself.
+//! This crate reads projects, notes and agent conversations and files them through the ledger of a
+//! collection ([`loci_core::Ledger`]). Unchanged files are not read, unchanged text keeps its
+//! drawer, and everything left out is counted. It never writes to its sources and never opens a
+//! palace itself.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

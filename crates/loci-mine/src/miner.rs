@@ -1,4 +1,5 @@
-//! One run over one source: list, drop what has not changed, read and split in several threads, file.
+//! One run over one source: lists items, drops unchanged ones, reads and splits in several threads,
+//! and files the result.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,27 +17,27 @@ use crate::run::Run;
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::wings::Wings;
 
-/// Items listed ahead of the threads that read them.
+/// How many items are listed ahead of the reading threads.
 const AHEAD: usize = 256;
-/// How often an item is read again because another process was quicker.
+/// How often an item is read again because another process filed it first.
 const ATTEMPTS: u32 = 12;
-/// Pause before the second attempt; later ones wait longer.
+/// The pause before the second attempt. Later attempts wait longer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How to mine.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Say what would be done and write nothing.
+    /// Report what would be done and write nothing.
     pub dry_run: bool,
-    /// File at most so many new or changed items.
+    /// File at most this many new or changed items.
     pub limit: Option<u64>,
-    /// Let forgotten text come back.
+    /// Allow forgotten text to come back.
     pub allow_again: bool,
-    /// The wing and room that were asked for; drawers that are there move to them.
+    /// The requested wing and room. Existing drawers move there.
     pub chosen: Chosen,
     /// Read everything, whatever the ledger says.
     pub force: bool,
-    /// Threads that read; by default one per core, at most eight.
+    /// The number of reading threads. The default is one per core, at most eight.
     pub threads: Option<usize>,
 }
 
@@ -46,29 +47,29 @@ impl Options {
     }
 }
 
-/// Everything a run works with.
+/// The inputs of a run.
 pub struct Errand<'a> {
-    /// Where sources are recorded and drawers filed.
+    /// Records sources and files drawers.
     pub ledger: &'a dyn Ledger,
-    /// Where the wings of projects are recorded; without it a wing is the name of its project.
+    /// Records the wings of projects. Without it, a wing is the name of its project.
     pub projects: Option<&'a dyn Projects>,
-    /// What is mined.
+    /// The source to mine.
     pub source: &'a dyn Source,
-    /// The machine that mines. Sources of other machines are left alone.
+    /// The machine that mines. Sources of other machines are not touched.
     pub machine: &'a Machine,
-    /// The run it belongs to.
+    /// The recorded run.
     pub run: &'a Run<'a>,
-    /// How.
+    /// The options.
     pub options: &'a Options,
-    /// Told how far it is.
+    /// Receives the progress.
     pub meter: &'a Meter,
-    /// Set by whoever wants it to end: what is begun is completed or left as it was.
+    /// Set by the caller to stop the run. Each source is then either completed or left as it was.
     pub stop: &'a AtomicBool,
 }
 
 impl Errand<'_> {
-    /// Mines. An error means that the palace could not be written to; a source that cannot be read is named in the
-    /// report.
+    /// Mines the source. An error means that the palace could not be written to. A source that
+    /// cannot be read is named in the report instead.
     pub fn mine(&self) -> Result<Report> {
         let Description {
             recipe,
@@ -118,7 +119,7 @@ impl Errand<'_> {
 
     fn run_threads(&self, shared: &Shared<'_>) -> Result<Report> {
         let threads = match (self.options.limit, self.options.threads) {
-            // One thread counts exactly.
+            // A single thread counts exactly.
             (Some(_), _) => 1,
             (None, Some(threads)) => threads,
             (None, None) => {
@@ -126,7 +127,8 @@ impl Errand<'_> {
             }
         };
         let (sender, receiver) = mpsc::sync_channel::<Item>(AHEAD);
-        // Gone with the last thread: then nothing can be sent, instead of waiting for ever.
+        // The receiver is dropped with the last thread. Sending then fails instead of blocking
+        // forever.
         let receiver = Arc::new(Mutex::new(receiver));
         let mut report = Report::default();
         let listed = std::thread::scope(|scope| {
@@ -215,13 +217,13 @@ impl Errand<'_> {
         out.report
     }
 
-    fn read(&self, shared: &Shared<'_>, out: &mut Outbox, item: &Item, afresh: bool) -> bool {
+    fn read(&self, shared: &Shared<'_>, out: &mut Outbox, item: &Item, is_retry: bool) -> bool {
         shared.meter.reading(&item.name);
         let mut intake = Intake {
             shared,
             out,
             item,
-            afresh,
+            is_retry,
             stale: false,
             stat: item.stat,
             recipe: shared.recipe.clone(),
@@ -247,7 +249,8 @@ impl Errand<'_> {
         true
     }
 
-    /// Items that another process was quicker with. Mostly it filed the same, and nothing is left to do.
+    /// Reads items again that another process filed first. Usually it filed the same content, and
+    /// nothing is left to do.
     fn read_again(&self, shared: &Shared<'_>, out: &mut Outbox) {
         for attempt in 0..ATTEMPTS {
             let again = std::mem::take(&mut out.again);
@@ -255,7 +258,8 @@ impl Errand<'_> {
                 return;
             }
             if attempt > 0 {
-                // The other process is in the middle of a large source: it shall get on.
+                // The other process may be in the middle of a large source, so it gets time to
+                // finish.
                 std::thread::sleep(PAUSE * attempt);
             }
             for item in again {
@@ -270,7 +274,7 @@ impl Errand<'_> {
         }
     }
 
-    /// Counts sources of these roots whose item is not there any more.
+    /// Counts sources of these roots whose item does not exist any more.
     fn look_for_gone(&self, shared: &Shared<'_>, report: &mut Report) -> Result<()> {
         let Description { roots, only, .. } = self.source.describe();
         if only.is_some() || !shared.known.any_unseen() {
@@ -291,7 +295,7 @@ impl Errand<'_> {
     }
 }
 
-/// Whether a path is a root or lies under it.
+/// Whether a path is a root or lies below it.
 pub(crate) fn is_under(name: &str, root: &str) -> bool {
     std::path::Path::new(name).starts_with(root)
 }

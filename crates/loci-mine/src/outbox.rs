@@ -1,4 +1,5 @@
-//! What one thread of a run collects, and how it is filed: small sources together, in one transaction.
+//! Collects the results of one thread of a run and files small sources together, in one
+//! transaction.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,11 +18,11 @@ use crate::run::Run;
 use crate::source::Item;
 use crate::wings::Wings;
 
-/// Pieces and bytes of small sources that are filed in one transaction.
+/// The most pieces and bytes of small sources that are filed in one transaction.
 const BATCH_PIECES: usize = 256;
 const BATCH_BYTES: usize = 512 << 10;
 
-/// What all threads of a run share.
+/// The state shared by all threads of a run.
 pub(crate) struct Shared<'a> {
     pub(crate) ledger: &'a dyn Ledger,
     pub(crate) machine: &'a Machine,
@@ -30,16 +31,16 @@ pub(crate) struct Shared<'a> {
     pub(crate) recipe: String,
     pub(crate) known: Known,
     pub(crate) has_forgotten: bool,
-    /// What the ledger says of unchanged sources does not count.
+    /// Whether unchanged sources are read too.
     pub(crate) reads_all: bool,
-    /// Items that were filed.
+    /// The number of filed items.
     pub(crate) filed: AtomicU64,
     pub(crate) meter: &'a Meter,
     pub(crate) stop: &'a AtomicBool,
-    /// The first error that ends the run: the palace cannot be written to.
+    /// The first error that ends the run, because the palace cannot be written to.
     pub(crate) fatal: Mutex<Option<Error>>,
     pub(crate) halted: AtomicBool,
-    /// Nothing where the backend keeps no projects.
+    /// `None` if the backend does not record projects.
     pub(crate) projects: Option<&'a dyn Projects>,
     pub(crate) wings: Wings,
 }
@@ -66,17 +67,17 @@ impl Shared<'_> {
     }
 }
 
-/// What one thread collects.
+/// The results of one thread.
 #[derive(Default)]
 pub(crate) struct Outbox {
     pub(crate) report: Report,
-    /// Changes with the item each belongs to.
+    /// Changes, each with its item.
     batch: Vec<(Item, SourceChange)>,
     pieces: usize,
     bytes: usize,
-    /// Items that another process was quicker with: read again.
+    /// Items that another process filed first. They are read again.
     pub(crate) again: Vec<Item>,
-    /// Sources that are as they were though their figures are new.
+    /// Sources with unchanged content and a new stat.
     touched: Vec<SourceRecord>,
 }
 
@@ -85,7 +86,7 @@ impl Outbox {
         self.pieces >= BATCH_PIECES || self.bytes >= BATCH_BYTES || self.touched.len() >= 1_000
     }
 
-    /// Files what was collected.
+    /// Files the collected changes.
     pub(crate) fn flush(&mut self, shared: &Shared<'_>) {
         let touched = std::mem::take(&mut self.touched);
         if !touched.is_empty()
@@ -119,7 +120,8 @@ impl Outbox {
                     }
                 }
             }
-            // About the only source of the batch, or about the palace: then it ends the run.
+            // The error is about the only source of the batch, or about the palace. The latter ends
+            // the run.
             Err(error) => {
                 if let Some(item) = items.first() {
                     self.refused(shared, item, error);
@@ -152,7 +154,7 @@ impl Outbox {
 
     fn refused(&mut self, shared: &Shared<'_>, item: &Item, error: Error) {
         if is_of_source(&error) {
-            // It was read, but not filed.
+            // The item was read but not filed.
             self.report.files.read = self.report.files.read.saturating_sub(1);
             self.report.fail(&item.name, error.to_string());
         } else {
@@ -160,7 +162,7 @@ impl Outbox {
         }
     }
 
-    /// Takes a change, to be filed with others.
+    /// Adds a change to the batch.
     pub(crate) fn push(&mut self, item: Item, change: SourceChange) {
         let pieces = change.pieces.as_deref().unwrap_or_default();
         self.pieces += pieces.len().max(1);
@@ -168,25 +170,25 @@ impl Outbox {
         self.batch.push((item, change));
     }
 
-    /// Notes new figures of a source that is as it was.
+    /// Records a new stat of an unchanged source.
     pub(crate) fn touch(&mut self, record: SourceRecord) {
         self.touched.push(record);
     }
 }
 
-/// Files now; in a dry run, only says what that would do.
+/// Files the changes now. A dry run only computes the counts.
 pub(crate) fn file(shared: &Shared<'_>, changes: &[SourceChange]) -> Result<Vec<Filed>> {
     if shared.options.dry_run {
         return changes
             .iter()
-            .map(|change| foresee(shared, change).map(Filed::Done))
+            .map(|change| preview(shared, change).map(Filed::Done))
             .collect();
     }
     shared.ledger.file(shared.run.ensure()?, changes)
 }
 
-/// What filing would do, without doing it.
-fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
+/// Computes what filing would do, without writing.
+fn preview(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
     let mut held: HashMap<SourceHash, u64> = HashMap::new();
     let whole = change.record.section == 0;
     if shared.known.contains(&change.record.name) {

@@ -1,8 +1,9 @@
-//! Where drawers belong: the wing and room of a file or conversation.
+//! Decides the wing and room of a file or conversation.
 //!
-//! What the user names comes first, then the nearest `.loci.toml`, then the project and the folder. A project has one
-//! name in all its working trees. Its wing is that name, unless the palace has recorded another one with it. Only reads;
-//! the same files give the same places.
+//! The user's choice comes first, then the nearest `.loci.toml`, then the project and the folder. A
+//! project has one name in all its working trees. Its wing is that name, unless the palace has
+//! recorded another one for it. This module only reads, and the same files always give the same
+//! result.
 
 mod config;
 mod first_commit;
@@ -31,28 +32,28 @@ use settings::Settings;
 /// The room of conversations.
 pub const CONVERSATIONS: &str = "conversations";
 
-/// Folders whose answer is kept. Files come folder by folder, so a fresh start is cheap.
+/// How many folders are cached. Files come folder by folder, so clearing the cache is cheap.
 const MAX_FOLDERS: usize = 8_192;
 
-/// Where a drawer belongs.
+/// The wing and room of a drawer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The person or project.
     pub wing: String,
-    /// The topic in it.
+    /// The topic in the wing.
     pub room: String,
 }
 
-/// A place, and the project that its wing is named after.
+/// A placement, and the project that its wing is named after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Located {
-    /// The wing is the project's name: the palace may have recorded another one.
+    /// The placement by name. The palace may have recorded another wing for the project.
     pub place: Placement,
-    /// Nothing if somebody chose the wing, or if there is no project.
+    /// `None` if the wing was chosen, or if there is no project.
     pub project: Option<Arc<FoundProject>>,
 }
 
-/// What the user said about the place. What is said here wins over everything else.
+/// The user's choice of wing and room. It takes precedence over everything else.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chosen {
     /// The wing of all files.
@@ -61,8 +62,8 @@ pub struct Chosen {
     pub room: Option<String>,
 }
 
-/// Finds the places of files below one root. Looks at each folder once and keeps a bounded number
-/// of answers; settings that change later need a new `Places`.
+/// Finds the wings and rooms of files below one root. It examines each folder once and caches a
+/// bounded number of folders. If settings change later, a new `Places` is needed.
 ///
 /// ```
 /// use loci_mine::place::{Chosen, Places};
@@ -81,20 +82,20 @@ pub struct Places {
     chosen: Chosen,
     allowed: AllowedRoots,
     folders: HashMap<PathBuf, Arc<Folder>>,
-    /// What the root is outside of every repository.
+    /// The project of the root outside any repository.
     plain: Arc<FoundProject>,
     ignored_settings: BTreeSet<PathBuf>,
 }
 
-/// What is known of one folder.
+/// The cached facts of one folder.
 #[derive(Debug, Clone, Default)]
 struct Folder {
     project: Option<Arc<TopFolder>>,
-    /// Nearest first.
+    /// The settings that apply, nearest first.
     settings: Vec<Arc<Settings>>,
 }
 
-/// The folder in which a project begins.
+/// The top folder of a project.
 #[derive(Debug)]
 struct TopFolder {
     top: PathBuf,
@@ -102,14 +103,15 @@ struct TopFolder {
 }
 
 impl Places {
-    /// Places below `root`, the folder or file that is mined. A relative root is taken from the
-    /// current directory, links in it are resolved.
+    /// Creates `Places` for `root`, the folder or file that is mined. A relative root is resolved
+    /// against the current directory, and links in it are resolved.
     pub fn new(root: &Path, chosen: Chosen) -> Self {
         Self::within(root, chosen, &EVERYTHING)
     }
 
-    /// The same where only some folders may be looked at. A root in a repository that begins outside of
-    /// them belongs to the repository that is recorded above it, else it is a project of its own.
+    /// Like [`Places::new`], but examines only allowed folders. A root in a repository that begins
+    /// outside of them belongs to the repository that is recorded above it. If there is none, the
+    /// root is a project of its own.
     pub fn within(root: &Path, chosen: Chosen, allowed: &AllowedRoots) -> Self {
         let real = crate::walk::real_path(root)
             .or_else(|_| std::path::absolute(root))
@@ -134,18 +136,20 @@ impl Places {
         }
     }
 
-    /// Settings files met so far that are links out of their project, and were ignored.
+    /// The settings files found so far that were ignored because they are links out of their
+    /// project.
     pub(crate) fn ignored_settings(&self) -> &BTreeSet<PathBuf> {
         &self.ignored_settings
     }
 
-    /// The place of one file by names alone, as in a palace that has recorded no project.
+    /// Returns the place of one file by names alone, as in a palace that has recorded no projects.
     pub fn of(&mut self, file: &Path) -> Result<Placement> {
         Ok(self.locate(file)?.place)
     }
 
-    /// The place of one file, given by its absolute path, and its project. The file need not exist. Fails when a
-    /// chosen name or a `.loci.toml` on the way is not valid; the error names it.
+    /// Returns the place and project of one file, given by its absolute path. The file need not
+    /// exist. Fails when a chosen name or a `.loci.toml` above the file is invalid; the error names
+    /// it.
     pub fn locate(&mut self, file: &Path) -> Result<Located> {
         let chosen = |value: &Option<String>, flag: &str| {
             value
@@ -169,20 +173,20 @@ impl Places {
             .project
             .as_ref()
             .map_or(&self.root, |project| &project.top);
-        let said = wing.or_else(|| folder.wing());
-        let project = match (&said, &folder.project) {
+        let set_wing = wing.or_else(|| folder.wing());
+        let project = match (&set_wing, &folder.project) {
             (Some(_), _) => None,
             (None, Some(found)) => Some(Arc::clone(&found.project)),
             (None, None) => Some(Arc::clone(&self.plain)),
         };
         let name = |found: &Arc<FoundProject>| found.project.name.clone();
-        let wing = said
+        let wing = set_wing
             .or_else(|| project.as_ref().map(name))
             .unwrap_or_else(|| GENERAL.to_owned());
         let room = room
             .or_else(|| {
-                let said = |settings: &Arc<Settings>| settings.room_of(file).map(str::to_owned);
-                folder.settings.iter().find_map(said)
+                let room = |settings: &Arc<Settings>| settings.room_of(file).map(str::to_owned);
+                folder.settings.iter().find_map(room)
             })
             .unwrap_or_else(|| room_below(top, file));
         Ok(Located {
@@ -191,7 +195,7 @@ impl Places {
         })
     }
 
-    /// Looks upwards for the nearest folder that is known, then fills in what lies between.
+    /// Searches upwards for the nearest cached folder, then adds the folders in between.
     fn folder(&mut self, folder: &Path) -> Result<Arc<Folder>> {
         let mut known = Arc::new(Folder::default());
         let mut unknown = Vec::new();
@@ -221,12 +225,12 @@ impl Places {
 }
 
 impl Folder {
-    /// The top of the project, else the root that is mined.
+    /// The top of the project, or else the mined root.
     fn top_or<'a>(&'a self, root: &'a Path) -> &'a Path {
         self.project.as_ref().map_or(root, |project| &project.top)
     }
 
-    /// What `folder` is, directly below this one.
+    /// Returns the facts of `folder`, which is directly below this one.
     fn below(&self, folder: &Path, root: &Path, allowed: &AllowedRoots) -> Result<Self> {
         let mut found = self.clone();
         if is_top(folder, allowed) {
@@ -238,7 +242,7 @@ impl Folder {
                 settings: Vec::new(),
             };
         }
-        // Outside of a repository only what the user asked to mine may say anything.
+        // Outside a repository, only settings in the mined root apply.
         if (found.project.is_some() || folder.starts_with(root))
             && let Some(settings) = Settings::of(folder, found.top_or(root), allowed)?
         {
@@ -247,7 +251,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// The wing that a `.loci.toml` names.
+    /// The wing that a `.loci.toml` sets.
     fn wing(&self) -> Option<String> {
         self.settings
             .iter()
@@ -255,7 +259,7 @@ impl Folder {
     }
 }
 
-/// The first folder between `top` and the file.
+/// Returns the first folder between `top` and the file.
 fn room_below(top: &Path, file: &Path) -> String {
     let mut parts = file
         .strip_prefix(top)
@@ -267,20 +271,23 @@ fn room_below(top: &Path, file: &Path) -> String {
     }
 }
 
-/// The place of a conversation by names alone, as in a palace that has recorded no project.
+/// Returns the place of a conversation by names alone, as in a palace that has recorded no
+/// projects.
 pub fn of_conversation(folder: Option<&str>) -> Placement {
     locate_conversation(folder).place
 }
 
-/// The place of a conversation that was held in `folder`, the agent's working directory, and its project. A folder that
-/// exists gives what its files have. One that is gone is the project that is recorded there or, for a repository, above
-/// it, and otherwise a project of its own: which one it was is not known, and no project shall show what another has.
-/// Paths of other systems are understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
+/// Returns the place and project of a conversation in `folder`, the agent's working directory. An
+/// existing folder gives the same place as its files. A deleted folder belongs to the project that
+/// is recorded there or, for a repository, above it. Otherwise it is a project of its own, so that
+/// no project shows the conversations of another one. Paths of other operating systems are
+/// supported. An invalid `.loci.toml` is ignored, because a conversation is always kept.
 pub fn locate_conversation(folder: Option<&str>) -> Located {
     locate_conversation_within(folder, &EVERYTHING)
 }
 
-/// The same where only some folders may be looked at. One outside of them counts as one that is gone.
+/// Like [`locate_conversation`], but examines only allowed folders. A folder outside of them counts
+/// as deleted.
 pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &AllowedRoots) -> Located {
     let named = folder.map(str::trim).filter(|folder| !folder.is_empty());
     let (wing, project) = match named {
@@ -304,8 +311,8 @@ pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &Allowed
     }
 }
 
-/// Agents keep working trees below the project, in `.worktrees` or `.agent/worktrees`, and delete them when
-/// they are done. The project is what lies before.
+/// Returns the project folder above an agent's working tree. Agents create working trees in
+/// `.worktrees` or `.agent/worktrees` and delete them when they are done.
 fn before_worktrees(folder: &str) -> &str {
     let mut end = 0;
     let mut before: Option<(usize, &str)> = None;
@@ -322,7 +329,8 @@ fn before_worktrees(folder: &str) -> &str {
     folder
 }
 
-/// The wing that a `.loci.toml` names for a folder, or the project of the folder; nothing if it does not exist.
+/// Returns the wing that a `.loci.toml` sets for a folder, or the project of the folder; `None` if
+/// the folder does not exist.
 fn located_folder(
     folder: &Path,
     allowed: &AllowedRoots,
@@ -332,7 +340,7 @@ fn located_folder(
     }
     let real = crate::walk::real_path(folder).unwrap_or_else(|_| normal(folder));
     let top = real.ancestors().find(|each| is_top(each, allowed));
-    let said = real
+    let set_wing = real
         .ancestors()
         .take_while(|each| each.starts_with(top.unwrap_or(&real)))
         .find_map(|each| {
@@ -341,8 +349,8 @@ fn located_folder(
                 .flatten()?
                 .wing
         });
-    if said.is_some() {
-        return Some((said, None));
+    if set_wing.is_some() {
+        return Some((set_wing, None));
     }
     Some((
         None,

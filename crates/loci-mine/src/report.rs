@@ -1,4 +1,4 @@
-//! What a run did, told once at its end, and how far it is, told meanwhile.
+//! The result of a run, and its progress.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,38 +10,38 @@ use serde::Serialize;
 
 use crate::wings::DistinctWing;
 
-/// Failures that are named; more are only counted.
+/// How many failures are named. Further ones are only counted.
 const NAMED: usize = 1_000;
-/// Files that are gone and named.
+/// How many missing files are named.
 const NAMED_GONE: usize = 20;
 
 /// A file that could not be read or filed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
-    /// Which.
+    /// The path of the file.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Files by what happened to them.
+/// The number of files by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Files {
     /// Read because they were new or changed.
     pub read: u64,
-    /// Not read, or read and found as they were.
+    /// Not read, or read and found unchanged.
     pub unchanged: u64,
     /// Known under another name before.
     pub renamed: u64,
     /// Left out, by reason.
     pub skipped: BTreeMap<String, u64>,
-    /// Not read although they should have been.
+    /// Not read, because of an error.
     pub failed: u64,
-    /// Gone since an earlier run; their drawers stay until `sync`.
+    /// Missing since an earlier run. Their drawers stay until `sync`.
     pub gone: u64,
 }
 
-/// Messages of conversations that were read. `messages` is always the sum of the others.
+/// The messages of conversations that were read. `read` is always the sum of the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Messages {
     /// All of them.
@@ -52,36 +52,36 @@ pub struct Messages {
     pub skipped: BTreeMap<String, u64>,
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
-    /// Its number, by which it can be undone; nothing if it changed nothing.
+    /// The number of the run, by which it can be undone. `None` if it changed nothing.
     pub run: Option<u64>,
-    /// Files.
+    /// The files.
     pub files: Files,
-    /// Drawers.
+    /// The drawers.
     pub drawers: Counts,
-    /// Messages of conversations.
+    /// The messages of conversations.
     pub messages: Messages,
     /// Secrets that were masked, by kind.
     pub masked: BTreeMap<String, u64>,
-    /// Lines left out because they were forgotten.
+    /// The lines that were left out because they were forgotten.
     pub forgotten_lines: u64,
     /// Bytes of the files that were read.
     pub bytes: u64,
     /// The failures, each named.
     pub failures: Vec<Failure>,
-    /// Some of the files that are gone.
+    /// Some of the missing files.
     pub gone: Vec<String>,
-    /// It ended early because it was told to.
+    /// Whether the run was asked to stop early.
     pub stopped: bool,
-    /// It ended early because of a limit.
+    /// Whether the run stopped at a limit.
     pub limited: bool,
-    /// Nothing was written.
+    /// Whether nothing was written.
     pub dry_run: bool,
-    /// Projects that got a wing of their own because another project has the wing of their name.
+    /// Projects that got another wing because their name is the wing of another project.
     pub wings: Vec<DistinctWing>,
-    /// What else there is to say.
+    /// Other warnings.
     pub warnings: Vec<Warning>,
 }
 
@@ -90,7 +90,7 @@ impl Report {
         self.files.failed += 1;
         if self.failures.len() < NAMED {
             let why: String = why.into();
-            // The path is named beside it.
+            // The path is already named beside the reason.
             let short = why.strip_prefix(&format!("cannot read `{path}`: "));
             self.failures.push(Failure {
                 path: path.to_owned(),
@@ -115,7 +115,7 @@ impl Report {
         self.drawers.new + self.drawers.updated + self.drawers.removed + self.files.renamed > 0
     }
 
-    /// Adds what one of several threads did.
+    /// Adds the results of another thread.
     pub(crate) fn merge(&mut self, other: Self) {
         self.files.read += other.files.read;
         self.files.unchanged += other.files.unchanged;
@@ -150,7 +150,7 @@ fn add(into: &mut BTreeMap<String, u64>, from: BTreeMap<String, u64>) {
     }
 }
 
-/// How far a run is; read by whoever shows it.
+/// The progress of a run, read by the display.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// Files met.
@@ -165,7 +165,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// What is being read.
+    /// The item that is being read.
     pub fn current(&self) -> String {
         self.current
             .lock()

@@ -1,11 +1,12 @@
-//! One recorded run. It is recorded when it first changes something, so that a look at an unchanged tree writes nothing.
+//! One recorded run. It is recorded when it first changes something, so a run over an unchanged
+//! tree writes nothing.
 
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Ledger, Result, RunKind, RunState};
 use serde::Serialize;
 
-/// A run that may begin.
+/// A run that is recorded on demand.
 pub struct Run<'a> {
     ledger: &'a dyn Ledger,
     kind: RunKind,
@@ -14,7 +15,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Nothing is recorded yet.
+    /// Creates a run without recording it.
     pub fn new(ledger: &'a dyn Ledger, kind: RunKind, roots: Vec<String>) -> Self {
         Self {
             ledger,
@@ -24,7 +25,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Its number; recorded by the first call.
+    /// Returns the number of the run. The first call records it.
     pub fn ensure(&self) -> Result<u64> {
         let mut id = self.id.lock().unwrap_or_else(PoisonError::into_inner);
         match *id {
@@ -37,12 +38,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Its number, if it was recorded.
+    /// The number of the run, if it was recorded.
     pub fn id(&self) -> Option<u64> {
         *self.id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records how it ended, if it was recorded at all.
+    /// Records how the run ended, if it was recorded at all.
     pub fn end(&self, state: &RunState, summary: &impl Serialize) -> Result<()> {
         let Some(id) = self.id() else {
             return Ok(());

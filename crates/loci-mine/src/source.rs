@@ -1,5 +1,5 @@
-//! What can be mined: the trait, and what goes over its border. The built-in [`crate::Tree`] stands on it; another crate
-//! may bring its own.
+//! The trait of sources that can be mined, and its types. [`crate::Tree`] implements it for files;
+//! other crates may implement it for other sources.
 
 use std::ops::ControlFlow;
 
@@ -8,117 +8,119 @@ use loci_core::{Piece, Result, SourceHash, SourceRecord, Stat, Warning};
 use crate::intake::Intake;
 use crate::place::Placement;
 
-/// What a source is.
+/// The description of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// Short name, such as `files`.
+    /// A short name, such as `files`.
     pub name: String,
-    /// The way it reads and splits. Items that were filed by another recipe are read again.
+    /// The recipe by which the source reads and splits. Items that were filed by another recipe are
+    /// read again.
     pub recipe: String,
-    /// Recipes that begin so are as good: nobody asked for another one than an item was filed by.
+    /// Recipes with this prefix count as the same. It is set when the user asked for no particular
+    /// recipe.
     pub accepts: Option<String>,
-    /// What a run over it is about, such as paths.
+    /// The roots of the run, such as paths.
     pub roots: Vec<String>,
-    /// The names of all items that it will list, where it is asked about some only.
+    /// The names of all items that will be listed, if the run covers only some.
     pub only: Option<Vec<String>>,
 }
 
 /// Something that can be read, such as a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Item {
-    /// The same in every run; a path for a file.
+    /// The name, which is the same in every run. For a file it is the path.
     pub name: String,
-    /// The root it was found under.
+    /// The root under which the item was found.
     pub root: String,
-    /// What tells whether it changed without reading it.
+    /// The stat, which shows changes without reading the item.
     pub stat: Stat,
 }
 
-/// What a source says while it lists its items.
+/// One result of listing the items.
 #[derive(Debug)]
 pub enum Listed {
     /// It is new, or may have changed.
     Changed(Item),
-    /// It is what it was.
+    /// The item is unchanged.
     Unchanged,
-    /// It is left out, for this reason.
+    /// The item is left out.
     Skipped {
-        /// Its name as well as it can be written.
+        /// The name, with invalid characters replaced.
         name: String,
-        /// In plain words, such as `name is not UTF-8`.
+        /// The reason, such as `name is not UTF-8`.
         reason: &'static str,
     },
-    /// It could not be looked at.
+    /// The item could not be examined.
     Failed {
-        /// Its name as well as it can be written.
+        /// The name, with invalid characters replaced.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What an earlier run knew of an item.
+/// What earlier runs recorded about items.
 pub trait Since: Sync {
-    /// Whether the item is complete, of the same recipe, and surely as it was.
+    /// Whether the item is complete, filed by the same recipe, and certainly unchanged.
     fn is_unchanged(&self, name: &str, stat: &Stat) -> bool;
 }
 
-/// What became of an item that was read.
+/// The outcome of reading an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Read {
-    /// All of it was given to the intake.
+    /// The item was passed to the intake completely.
     Filed,
-    /// It is what it was, by its hash.
+    /// The item is unchanged, by its hash.
     Unchanged,
-    /// It has the drawers of a source of another name.
+    /// The item took over the drawers of a source with another name.
     Moved,
-    /// It is left out, for this reason.
+    /// The item is left out, for this reason.
     Skipped(String),
 }
 
-/// Something that can be mined. Items are listed once per run; they are read by several threads.
+/// A source that can be mined. Its items are listed once per run and read by several threads.
 pub trait Source: Send + Sync {
-    /// What it is.
+    /// Describes the source.
     fn describe(&self) -> Description;
-    /// Lists every item, streaming, until `each` says break.
+    /// Lists every item as a stream, until `each` returns `Break`.
     fn items(
         &self,
         since: &dyn Since,
         each: &mut dyn FnMut(Listed) -> ControlFlow<()>,
     ) -> Result<()>;
-    /// Reads one item and gives its sections to the intake. May be called again for the same item when another process
-    /// was quicker.
+    /// Reads one item and passes its sections to the intake. It may be called again for the same
+    /// item if another process filed it first.
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read>;
-    /// What the user should know after the items were read.
+    /// Warnings for the user after the items were read.
     fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }
 }
 
-/// A part of a source that is filed in one transaction; for all but large sources, the whole.
+/// A part of a source that is filed in one transaction. All but large sources have only one.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
-    /// The source it belongs to: the item's name, or that of one of several sources in the item.
+    /// The name of the source: the item's name, or that of one of several sources in the item.
     pub name: String,
     /// 0 for a source of one section, else 1, 2, …
     pub number: u32,
     /// `file`, `conversation` or `export`.
     pub kind: &'static str,
-    /// Where its drawers belong.
+    /// The wing and room of its drawers.
     pub place: Placement,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub hash: SourceHash,
-    /// What the source needs to find the section again.
+    /// The data that the source needs to find the section again.
     pub mark: String,
-    /// `None` leaves the drawers of the section as they are.
+    /// The pieces. `None` leaves the drawers of the section as they are.
     pub pieces: Option<Vec<Piece>>,
-    /// A piece at an old one's line and part is the same drawer with more text.
+    /// Whether a piece with the line and part of an old one is the same drawer with more text.
     pub grows: bool,
-    /// Keys that drawers lose unless a piece gives them.
+    /// Keys that drawers lose unless a piece sets them.
     pub drops: Vec<String>,
 }
 
-/// The rows that the ledger has of one source.
+/// The ledger's rows of one source.
 #[derive(Debug, Clone, Default)]
 pub struct Before {
     rows: Vec<SourceRecord>,
@@ -129,12 +131,12 @@ impl Before {
         Self { rows }
     }
 
-    /// The source as a whole.
+    /// The row of the source as a whole.
     pub fn head(&self) -> Option<&SourceRecord> {
         self.section(0)
     }
 
-    /// One of its sections.
+    /// The row of one section.
     pub fn section(&self, number: u32) -> Option<&SourceRecord> {
         self.rows.iter().find(|row| row.section == number)
     }
@@ -144,7 +146,7 @@ impl Before {
         &self.rows
     }
 
-    /// Whether the whole is there with this hash, filed by this recipe.
+    /// Whether the source is complete with this hash, filed by this recipe.
     pub fn is(&self, hash: &SourceHash, recipe: &str) -> bool {
         self.head()
             .is_some_and(|head| head.complete && head.hash == *hash && head.recipe == recipe)

@@ -1,7 +1,8 @@
-//! Cuts a text into chunks with exact line spans, along its own structure.
+//! Splits a text into chunks with exact line spans, along its own structure.
 //!
-//! Each format has a reader that finds sections, paragraphs and things that stay whole; one packer makes chunks of them. A
-//! chunk is always a stretch of the given text: nothing is added, left out inside of it, or changed.
+//! Each format has a reader that finds sections, paragraphs and blocks that stay whole. One packer
+//! makes chunks of them. A chunk is always a contiguous slice of the given text: nothing is added,
+//! changed, or left out inside it.
 
 mod code;
 mod data;
@@ -27,16 +28,17 @@ use outline::Outline;
 use pack::Limits;
 use rows::Cut;
 
-/// How large chunks are, in bytes.
+/// The sizes of chunks, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Small things are packed together up to this.
+    /// Small blocks are packed together up to this size.
     pub target: usize,
-    /// No chunk is larger, unless it is one thing that is not cut, such as a fence.
+    /// No chunk is larger, unless it is one block that is not cut, such as a fence.
     pub max: usize,
     /// A section of this size is not packed together with those before it.
     pub min: usize,
-    /// Whole lines repeated from the chunk before, when a section was cut; at most this many bytes.
+    /// At most this many bytes of whole lines are repeated from the chunk before, when a section
+    /// was cut.
     pub overlap: usize,
 }
 
@@ -51,34 +53,38 @@ impl Default for Size {
     }
 }
 
-/// A stretch of a text that becomes one drawer.
+/// A slice of a text that becomes one drawer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// First line. Lines are counted from the `first_line` given to [`split`].
+    /// The first line. Lines are counted from the `first_line` given to [`split`].
     pub start_line: u32,
-    /// Last line, inclusive.
+    /// The last line, inclusive.
     pub end_line: u32,
-    /// Place in the given text; the drawer's text is exactly that slice, without the terminator of its last line.
+    /// The position in the given text. The drawer's text is exactly this slice, which excludes the
+    /// terminator of its last line.
     pub bytes: Range<usize>,
-    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`; the parts join to the line.
+    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`. The parts join
+    /// to the line.
     pub part: Option<(u32, u32)>,
-    /// Path of the headings or definitions that all of the chunk stands under, such as `Guide > Install`; may be empty.
+    /// The path of the headings or definitions above the whole chunk, such as `Guide > Install`. It
+    /// may be empty.
     pub heading: String,
 }
 
-/// What [`split`] gives.
+/// The result of [`split`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
-    /// In order of the text. Every line that is not blank is in at least one.
+    /// The chunks in text order. Every line that is not blank is in at least one.
     pub chunks: Vec<Chunk>,
-    /// In force at the start of the last chunk, before its first line is read. Who splits a long text in windows drops the
-    /// last chunk of each window and goes on from its start with this trail. If the last chunk is a part of a line, it is in
-    /// force at the start of that line, and all parts of the line are to be dropped.
+    /// The trail at the start of the last chunk, before its first line. To split a long text in
+    /// windows, drop the last chunk of each window and continue from its start with this trail. If
+    /// the last chunk is a part of a line, the trail is that of the start of the line, and all
+    /// parts of the line must be dropped.
     pub last_trail: Trail,
 }
 
 impl Split {
-    /// Leaves titles out of the headings of all chunks and of the trail.
+    /// Removes titles from the headings of all chunks and from the trail.
     pub(crate) fn leave_out_titles(&mut self, is_gone: &dyn Fn(&str) -> bool) {
         for chunk in &mut self.chunks {
             let left: Vec<&str> = chunk
@@ -96,10 +102,10 @@ impl Split {
     }
 }
 
-/// Cuts `text` into chunks. `first_line` is the number of its first line, and `trail` what is in force before it: the default
-/// for a whole text.
+/// Splits `text` into chunks. `first_line` is the number of its first line. `trail` is the trail
+/// before it, which is the default for a whole text.
 ///
-/// Never fails, gives the same chunks for the same input, and takes time in proportion to the length of the text.
+/// It never fails, returns the same chunks for the same input, and takes linear time.
 ///
 /// ```
 /// use loci_mine::document::Format;
@@ -139,7 +145,7 @@ pub fn split(text: &str, format: &Format, size: &Size, first_line: u32, trail: &
     pack::pack(text, &outline, limits)
 }
 
-/// Prefers, inside of paragraphs, to cut after lines that end a sentence.
+/// Inside paragraphs, prefers to cut after lines that end a sentence.
 fn prose(text: &str, outline: &mut Outline) {
     let mut open = false;
     for row in &mut outline.rows {
@@ -150,7 +156,7 @@ fn prose(text: &str, outline: &mut Outline) {
     }
 }
 
-/// The line ends with a mark that ends a sentence.
+/// Whether the line ends with a mark that ends a sentence.
 fn ends_sentence(line: &str) -> bool {
     line.trim_end()
         .ends_with(['.', '!', '?', ':', ';', '。', '！', '？', '"', ')'])

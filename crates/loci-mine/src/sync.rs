@@ -1,4 +1,4 @@
-//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole
+//! Finds sources whose file is gone. It removes them only on request, and never because a whole
 //! tree is missing.
 
 use std::collections::{BTreeMap, HashSet};
@@ -15,24 +15,24 @@ use crate::run::Run;
 use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
 use crate::walk::{self, Met, Rules};
 
-/// More than this share of a root's files, in percent, and more than [`BRAKE_FILES`]: that is no clean-up but a disk that
-/// is not there.
+/// If more than this percentage of a root's files, and more than [`BRAKE_FILES`], are gone, a disk
+/// is probably not mounted.
 const BRAKE_PERCENT: u64 = 50;
-/// So few files are removed without a look at the whole.
+/// Up to this many files are removed whatever their share.
 pub const BRAKE_FILES: u64 = 10;
 
-/// Why a source would go.
+/// The reason that a source would be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GoneReason {
-    /// Its file does not exist.
+    /// The file does not exist.
     Deleted,
-    /// Its file exists, and a rule leaves it out now.
+    /// The file exists, but a rule leaves it out.
     Ignored,
 }
 
 impl GoneReason {
-    /// The word that is shown.
+    /// The reason as shown to users.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deleted => "deleted",
@@ -41,66 +41,68 @@ impl GoneReason {
     }
 }
 
-/// A source whose file is gone or is not to be mined any more.
+/// A source whose file is gone or is left out by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gone {
-    /// Its name.
+    /// The name of the source.
     pub name: String,
-    /// Why it would go.
+    /// The reason for its removal.
     pub why: GoneReason,
-    /// Drawers that would go.
+    /// The number of drawers that would be removed.
     pub drawers: u64,
 }
 
-/// What a sync found and did.
+/// The result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Swept {
-    /// Number of the run, if something was removed.
+    /// The number of the run, if something was removed.
     pub run: Option<u64>,
-    /// Sources below the roots.
+    /// The number of sources below the roots.
     pub sources: u64,
-    /// Those whose file is gone.
+    /// The sources whose file is gone.
     pub gone: Vec<Gone>,
-    /// Conversations whose file is gone. They stay: agents delete their transcripts after some weeks.
+    /// The number of conversations whose file is gone. They are kept, because agents delete their
+    /// transcripts after some weeks.
     pub kept_conversations: u64,
-    /// Drawers removed.
+    /// The number of removed drawers.
     pub removed: u64,
-    /// Why nothing was removed although it was asked for.
+    /// The reason that nothing was removed, although it was requested.
     pub brake: Option<String>,
-    /// Machines whose sources below the roots were left alone.
+    /// The machines whose sources below the roots were not examined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_machines: Vec<OtherMachine>,
 }
 
-/// A machine whose sources are not looked at: only that machine knows whether its files are there.
+/// A machine whose sources are not examined, because only that machine knows whether its files
+/// exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OtherMachine {
-    /// Its host name.
+    /// The host name.
     pub host: String,
-    /// Its sources below the roots.
+    /// The number of its sources below the roots.
     pub sources: u64,
 }
 
-/// What to look at.
+/// The inputs of a sync.
 pub struct Sweep<'a> {
-    /// Where the sources are recorded.
+    /// The ledger that records the sources.
     pub ledger: &'a dyn Ledger,
-    /// This machine. Sources of others are counted and left alone.
+    /// This machine. Sources of other machines are only counted.
     pub machine: &'a Machine,
-    /// Absolute paths; sources below them are looked at.
+    /// Absolute paths. Sources below them are examined.
     pub roots: &'a [String],
-    /// What a mine takes: a file that is ignored now counts as gone.
+    /// The rules of mining.
     pub rules: &'a Rules,
-    /// Files that are there but left out by the rules now count as gone, too.
+    /// Treat existing files that the rules leave out as gone, too.
     pub ignored: bool,
     /// Remove conversations too.
     pub conversations: bool,
-    /// Remove even if most of a root is gone.
+    /// Remove sources even if most of a root is gone.
     pub even_most: bool,
 }
 
 impl Sweep<'_> {
-    /// Looks; with a run, removes.
+    /// Finds sources that are gone. With a run, removes them.
     pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<Swept> {
         let mut swept = Swept::default();
         let met = self.walk()?;
@@ -167,7 +169,7 @@ impl Sweep<'_> {
             return Ok(swept);
         }
         for gone in &swept.gone {
-            // It may have come back since we looked.
+            // The file may have come back in the meantime.
             if gone.why == GoneReason::Deleted && !is_gone(&gone.name) {
                 continue;
             }
@@ -178,7 +180,7 @@ impl Sweep<'_> {
         Ok(swept)
     }
 
-    /// What a mine of the roots would meet now. Roots that are not there are left to the brake.
+    /// Returns the files that a mine of the roots would meet. Missing roots are left to the brake.
     fn walk(&self) -> Result<MetFiles> {
         let roots: Vec<PathBuf> = self
             .roots
@@ -201,7 +203,7 @@ impl Sweep<'_> {
         Ok(met)
     }
 
-    /// Why this looks like a disk that is not there rather than like files that were deleted.
+    /// Returns the reason to assume a missing disk instead of deleted files.
     fn brake(&self, per_root: &[(u64, u64)]) -> Option<String> {
         for (root, (all, gone)) in self.roots.iter().zip(per_root) {
             if *gone == 0 {
@@ -217,12 +219,12 @@ impl Sweep<'_> {
             if missing || empty {
                 let state = if missing { "missing" } else { "empty" };
                 return Some(format!(
-                    "`{root}` is {state}: nothing was removed, for it may only be unmounted"
+                    "`{root}` is {state}: nothing was removed, because it may only be unmounted"
                 ));
             }
             if *gone > BRAKE_FILES && gone * 100 > all * BRAKE_PERCENT {
                 return Some(format!(
-                    "{gone} of the {all} sources below `{root}` are gone: nothing was removed, for that is most of them"
+                    "{gone} of the {all} sources below `{root}` are gone: nothing was removed, because that is most of them"
                 ));
             }
         }
@@ -230,7 +232,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Files that a walk met, by a hash of their path.
+/// The files that a walk met, by a hash of their path.
 #[derive(Default)]
 struct MetFiles {
     files: HashSet<u128>,
@@ -238,7 +240,8 @@ struct MetFiles {
 }
 
 impl MetFiles {
-    /// Whether the file is there and was not met. If something could not be looked at, nobody knows.
+    /// Whether the file exists and was not met. Returns `false` if the walk was incomplete, because
+    /// the answer is then unknown.
     fn leaves_out(&self, name: &str) -> bool {
         self.complete
             && !self.files.contains(&xxh3_128(name.as_bytes()))
@@ -246,7 +249,7 @@ impl MetFiles {
     }
 }
 
-/// Removes a source and its drawers, some at a time.
+/// Removes a source and its drawers, in batches.
 pub fn remove_source(
     ledger: &dyn Ledger,
     machine: &Machine,
@@ -254,8 +257,8 @@ pub fn remove_source(
     name: &str,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
-    // The head goes last, and counts as incomplete from the start: a removal that is killed is finished, or the source is
-    // read again if its file came back.
+    // The head row is removed last, and is marked incomplete first. After a crash, the next sync
+    // finishes the removal, or the source is read again if its file came back.
     let mut rows = ledger.source(machine, name)?;
     if let Some(head) = rows.first().filter(|_| rows.len() > 1) {
         let change = SourceChange {
@@ -287,7 +290,7 @@ pub fn remove_source(
                         break;
                     }
                 }
-                // Another process removed it, or filed it again: then it stays.
+                // Another process removed the source or filed it again, so nothing more is removed.
                 Some(Filed::Stale) => return Ok(counts),
                 None => break,
             }

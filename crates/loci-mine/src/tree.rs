@@ -1,7 +1,8 @@
-//! The built-in source: files below some roots, conversations among them.
+//! The built-in source: files below some roots, including conversations.
 //!
-//! A small file is read whole and filed in one transaction. A large one is read and filed in sections, each a range of
-//! its bytes with a hash of its own, so that memory stays small and a file that only grew is read from where it grew.
+//! A small file is read as a whole and filed in one transaction. A large file is read and filed in
+//! sections. Each section is a range of bytes with its own hash, so memory use stays small, and a
+//! file that only grew is read from where it grew.
 
 mod conversation;
 mod document;
@@ -28,52 +29,53 @@ use loci_transcripts as transcripts;
 
 pub use self::stat::is_gone;
 
-/// Kind of a source that is a file of text.
+/// The kind of a source that is a text file.
 pub const FILE: &str = "file";
-/// Kind of a source that is a conversation.
+/// The kind of a source that is a conversation.
 pub const CONVERSATION: &str = "conversation";
-/// Kind of a source that is a file with many conversations, each a source of its own.
+/// The kind of a source that is a file with many conversations, each a source of its own.
 pub const EXPORT: &str = "export";
 
-/// Files up to this size are read whole.
+/// Files up to this size are read as a whole.
 const WHOLE_BYTES: u64 = 4 << 20;
-/// Files whose text has to be extracted, or that are not UTF-8, are read whole up to this size.
+/// Files whose text must be extracted or decoded are read as a whole up to this size.
 const EXTRACTED_BYTES: u64 = 64 << 20;
-/// Bytes of a file that tell what it is.
+/// How many bytes at the start of a file decide its kind.
 const HEAD_BYTES: u64 = 64 << 10;
 /// Changes whenever the same file would be read or split differently.
 const VERSION: u32 = 1;
 
-/// How files are read.
+/// The options for reading files.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Which files.
+    /// The rules that select files.
     pub rules: Rules,
     /// How texts become drawers.
     pub manner: Manner,
-    /// The manner was asked for. If not, a source that was filed in another one keeps it.
+    /// Whether the manner was requested. If not, a source that was filed in another manner keeps
+    /// it.
     pub explicit: bool,
     /// Read lock files and other generated text too.
     pub generated: bool,
-    /// Wing and room, if they were asked for.
+    /// The requested wing and room.
     pub chosen: Chosen,
-    /// The folder of conversations that do not name the one they were held in.
+    /// The folder for conversations that do not name their own.
     pub folder: Option<String>,
-    /// What may be read at all: everything, unless somebody else than the owner asks.
+    /// The files that may be read. It is limited only if the request does not come from the owner.
     pub allowed: AllowedRoots,
 }
 
 /// How texts become drawers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Manner {
-    /// How large drawers are.
+    /// The sizes of drawers.
     pub size: Size,
     /// Keep secrets as they are.
     pub keep_secrets: bool,
 }
 
 impl Manner {
-    /// What all recipes of this version begin with.
+    /// The prefix of all recipes of this version.
     fn family() -> String {
         format!("files {VERSION},")
     }
@@ -92,7 +94,7 @@ impl Manner {
         )
     }
 
-    /// The manner of a recipe of this version.
+    /// Parses a recipe of this version.
     fn of(recipe: &str) -> Option<Self> {
         let (sizes, secrets) = recipe
             .strip_prefix(&Self::family())?
@@ -114,14 +116,13 @@ impl Manner {
     }
 }
 
-/// Whether the reader that filed a source with this recipe masked secrets. Nothing if the recipe is
-/// not one of this version's readers, so that nobody knows.
+/// Whether the reader that filed a source with this recipe masked secrets. `None` if the recipe is
+/// not of this version, so that the answer is unknown.
 pub fn masks(recipe: &str) -> Option<bool> {
     Manner::of(recipe).map(|manner| !manner.keep_secrets)
 }
 
-/// The recipe that reads as this one and masks secrets; nothing if it is not one of this version's
-/// readers.
+/// Returns the same recipe with masked secrets; `None` if the recipe is not of this version.
 pub fn masking_recipe(recipe: &str) -> Option<String> {
     let manner = Manner::of(recipe)?;
     let masking = Manner {
@@ -134,18 +135,18 @@ pub fn masking_recipe(recipe: &str) -> Option<String> {
 /// Files below some roots.
 pub struct Tree {
     roots: Vec<PathBuf>,
-    /// Names of the roots, as they stand in the ledger.
+    /// The names of the roots, as recorded in the ledger.
     names: Vec<String>,
     reading: Reading,
     places: Vec<Mutex<Places>>,
-    /// Only these files, instead of everything below the roots.
+    /// If set, only these files are read, instead of everything below the roots.
     only: Option<Vec<PathBuf>>,
-    /// Files outside of the allowed roots that were counted as skipped.
+    /// The skipped files outside the allowed roots.
     outside: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Tree {
-    /// The roots as they are: missing ones are an error when the items are listed.
+    /// Creates a tree for these roots. Missing roots are an error when the items are listed.
     pub fn new(roots: &[PathBuf], reading: Reading) -> Result<Self> {
         for (flag, name) in [
             ("wing", &reading.chosen.wing),
@@ -158,7 +159,7 @@ impl Tree {
                 let limit = crate::place::MAX_NAME_BYTES;
                 return Err(Error::invalid(
                     flag,
-                    format!("a name has 1 to {limit} bytes, not only white space"),
+                    format!("a name must have 1 to {limit} bytes and must not be blank"),
                 ));
             }
         }
@@ -200,19 +201,20 @@ impl Tree {
         })
     }
 
-    /// The same roots, but only these files of them; what is ignored stays ignored.
+    /// Restricts the tree to these files. Ignored files stay ignored.
     #[must_use]
     pub fn only(mut self, files: Vec<PathBuf>) -> Self {
         self.only = Some(files);
         self
     }
 
-    /// The roots, absolute.
+    /// The absolute roots.
     pub fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
 
-    /// The files outside of the roots that links below them lead to, where the rules follow those.
+    /// Returns the files outside the roots that links below the roots lead to, if the rules follow
+    /// such links.
     pub fn linked_outside(&self) -> Result<Vec<String>> {
         let mut outside = Vec::new();
         if self.reading.rules.follow_links != FollowLinks::Everywhere {
@@ -240,7 +242,7 @@ impl Tree {
         places.locate(Path::new(&item.name))
     }
 
-    /// The manner of an item: as it was filed, unless another one was asked for.
+    /// Returns the manner of an item: as it was filed, unless another one was requested.
     fn manner(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Manner> {
         let asked = self.reading.manner;
         if self.reading.explicit {
@@ -256,7 +258,7 @@ impl Tree {
 
     fn listed(&self, since: &dyn Since, met: Met) -> Listed {
         match met {
-            // What could not be looked at is a loss, and it is named.
+            // An unreadable file is reported as a failure, by name.
             Met::Skipped { path, reason } if reason == walk::reason::NO_PERMISSION => {
                 Listed::Failed {
                     name: path.display().to_string(),
@@ -342,7 +344,7 @@ impl Source for Tree {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
         let manner = self.manner(item, intake)?;
-        // Many binary files are known by their name, and need not be opened.
+        // Many binary files are recognised by name and need not be opened.
         let by_name = format::recognise(path, &[]).err();
         if by_name == Some(Skip::Binary) || item.stat.size == 0 {
             let skip = by_name
@@ -380,7 +382,7 @@ impl Source for Tree {
     }
 }
 
-/// Whether a file is gone that would be read in the same way under its new name.
+/// Whether the old file is gone and would be read in the same way under its new name.
 fn is_same_kind_gone(old: &str, new: &str) -> bool {
     let (old_path, new_path) = (Path::new(old), Path::new(new));
     old_path.extension() == new_path.extension()
@@ -388,7 +390,8 @@ fn is_same_kind_gone(old: &str, new: &str) -> bool {
         && is_gone(old)
 }
 
-/// Keys that the miner gives: a drawer that is filed again without one of them loses it.
+/// The metadata keys that the miner sets. A drawer that is filed again without one of them loses
+/// it.
 const OWN_KEYS: [&str; 17] = [
     "heading",
     "part",
@@ -409,7 +412,7 @@ const OWN_KEYS: [&str; 17] = [
     "export_file",
 ];
 
-/// Keys that frontmatter may not set: they are the miner's.
+/// Whether frontmatter may not set the key, because it belongs to the miner.
 fn is_reserved(key: &str) -> bool {
     OWN_KEYS.contains(&key)
         || matches!(
@@ -422,7 +425,7 @@ fn own_keys() -> Vec<String> {
     OWN_KEYS.iter().map(|key| (*key).to_owned()).collect()
 }
 
-/// What all drawers of a source say.
+/// The metadata of all drawers of a source.
 fn base(name: &str, place: &Placement) -> Metadata {
     let mut metadata = Metadata::default();
     set(&mut metadata, "wing", place.wing.as_str());

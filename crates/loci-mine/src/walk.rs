@@ -1,8 +1,8 @@
-//! From folders to files: what there is to mine below some roots.
+//! Walks folders and finds the files to mine below some roots.
 //!
-//! Streams in a stable order and holds no more than the names of the folders on the way. Looks at
-//! names and sizes; never opens a file that it meets, and never writes. Every path that it
-//! gives is real: absolute and without links, so one file is one source.
+//! It streams in a stable order and holds only the names of the folders on the current path. It
+//! examines names and sizes; it never opens a file that it meets, and never writes. Every returned
+//! path is real (absolute and without links), so one file is one source.
 
 mod gate;
 mod links;
@@ -31,21 +31,21 @@ pub(crate) use roots::{Root, Roots, real_path};
 pub(crate) use signs::{LISTS, makes_palace};
 pub(crate) use tour::{Tour, Visit};
 
-/// What a walk takes and what it leaves. A root itself is always taken. `.lociignore` is
-/// respected whatever the rules, and what it asks for with `!` is taken even if hidden or
-/// vendored. Version control's own folders and palaces of Loci are never entered.
+/// The rules that select files. A root itself is always taken. `.lociignore` always applies, and
+/// its `!` patterns take files even if they are hidden or vendored. Folders of version control
+/// systems and palaces of Loci are never entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Rules {
     /// Take files and folders whose name begins with a dot.
     pub hidden: bool,
-    /// Take what `.gitignore`, `.ignore`, `.git/info/exclude` and git's global list leave out.
+    /// Take files that `.gitignore`, `.ignore`, `.git/info/exclude` and git's global list ignore.
     pub ignored: bool,
-    /// Enter folders of other people's code and of tools: `node_modules`, `target`, …
+    /// Enter folders of third-party code and of tools: `node_modules`, `target`, …
     pub vendored: bool,
-    /// Which links to files are taken as those files. Links to folders are never entered.
+    /// Which links to files are followed. Links to folders are never followed.
     pub follow_links: FollowLinks,
-    /// Skip files with more bytes.
+    /// Skip larger files.
     pub max_file_bytes: Option<u64>,
 }
 
@@ -54,10 +54,10 @@ pub struct Rules {
 pub enum FollowLinks {
     /// None.
     Never,
-    /// Those that lead to a file below one of the roots.
+    /// Only links to a file below one of the roots.
     #[default]
     Inside,
-    /// All. A tree can then name any file that the user may read.
+    /// All links. A tree can then name any file that the user may read.
     Everywhere,
 }
 
@@ -76,58 +76,60 @@ impl Default for Rules {
 /// A file to mine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its real path: absolute, without links, UTF-8.
+    /// The real path: absolute, without links, UTF-8.
     pub path: PathBuf,
-    /// The number of the root that it, or the link to it, was met in: the nearest one.
+    /// The index of the nearest root of the file, or of the link to it.
     pub root: usize,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// When its content changed last, in nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// When its content or its inode changed last; as `modified_ns` where the system has no such time.
+    /// The time of the last change of content or inode. Equals `modified_ns` if the system has no
+    /// such time.
     pub changed_ns: i64,
-    /// Device and inode, where the system has them. Two paths with one id are hard links.
+    /// The device and inode, if the system has them. Two paths with one id are hard links.
     pub file_id: Option<(u64, u64)>,
 }
 
-/// What a walk comes to.
+/// One result of a walk.
 #[derive(Debug)]
 pub enum Met {
     /// A file to mine.
     File(FoundFile),
-    /// Something that the rules admit and that cannot be mined.
+    /// A path that the rules admit but that cannot be mined.
     Skipped {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// One of [`reason`].
         reason: &'static str,
     },
-    /// The system could not say what is there.
+    /// The path could not be examined.
     Failed {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
-/// How a walk went.
+/// The summary of a walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walked {
-    /// Files met.
+    /// The number of files met.
     pub files: u64,
-    /// Was everything looked at? False when `each` stopped the walk, and when a folder or file could
-    /// not be looked at: then "not met" does not mean "not there".
+    /// Whether everything was examined. `false` when `each` stopped the walk or something could not
+    /// be examined. In that case a file that was not met may still exist.
     pub complete: bool,
-    /// Folders that the rules left out: hidden, ignored, vendored.
+    /// The number of folders that the rules left out: hidden, ignored, vendored.
     pub ignored_directories: u64,
-    /// Roots, as given, in which no file was met.
+    /// The roots, as given, in which no file was met.
     pub empty_roots: Vec<PathBuf>,
 }
 
-/// Walks the roots in the order given, sorted by name within a folder, and calls `each` with what it
-/// comes to until that says `Break`. A root that is a file is that file, even if hidden or ignored.
-/// A file is met once, whatever roots and links lead to it. Fails, before anything is met, when a root is missing.
+/// Walks the roots in the given order, sorted by name within a folder, and calls `each` with every
+/// result until it returns `Break`. A root that is a file is met even if hidden or ignored. A file
+/// is met once, whatever roots and links lead to it. Fails, before anything is met, when a root is
+/// missing.
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
@@ -155,9 +157,9 @@ pub fn walk(
     Ok(walk_roots(&Roots::open(roots)?, rules, each))
 }
 
-/// [`walk`] for roots that are real paths: one that became a link since is an error. Lists of patterns that
-/// lie in the roots are read as far as they are allowed; those above the roots only leave files out, and
-/// are read in any case.
+/// Like [`walk`], for roots that are real paths. A root that has become a link is an error. Pattern
+/// lists in the roots are read if they are allowed. Those above the roots are always read, because
+/// they can only leave files out.
 pub(crate) fn walk_real(
     roots: &[PathBuf],
     rules: &Rules,
@@ -218,7 +220,7 @@ fn walk_roots(
     }
     let is_filled = |number: usize| filled.get(number) == Some(&true);
     for (number, root) in roots.all().iter().enumerate() {
-        let has_files = is_filled(root.twin.unwrap_or(number))
+        let has_files = is_filled(root.duplicate_of.unwrap_or(number))
             || roots
                 .each()
                 .any(|(other, within)| is_filled(other) && within.real.starts_with(&root.real));
@@ -229,7 +231,7 @@ fn walk_roots(
     walked
 }
 
-/// A single path that is not a folder and that the rules admit.
+/// Returns the result for a single path that is not a folder and that the rules admit.
 fn single(path: PathBuf, root: usize, rules: &Rules) -> Met {
     match fs::symlink_metadata(&path) {
         Ok(_) if in_palace(&path) => tour::skipped(path, reason::PALACE),
@@ -251,12 +253,13 @@ fn is_too_large(metadata: &Metadata, rules: &Rules) -> bool {
         .is_some_and(|most| metadata.len() > most)
 }
 
-/// A regular file by what the system says of it.
+/// Returns the result for a regular file by its metadata.
 fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met {
     if is_too_large(metadata, rules) {
         return tour::skipped(path, reason::TOO_LARGE);
     }
-    // A hard link: closing it would drop the locks of our own connections.
+    // Opening and closing a hard link to the database would drop the file locks of our own
+    // connections.
     if has_other_names(metadata) && is_file_of_open_palace(&path, metadata) {
         return tour::skipped(path, reason::PALACE);
     }
@@ -271,7 +274,7 @@ fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met 
     })
 }
 
-/// Which folder lies at this path, if one does.
+/// Returns the device and inode of the folder at this path, if there is one.
 pub(crate) fn folder_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok().filter(Metadata::is_dir)?;
     Some(stamp(&metadata).2.unwrap_or_default())

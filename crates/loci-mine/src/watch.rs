@@ -1,12 +1,13 @@
-//! What changes below some roots, told as it happens and not too often.
+//! Reports changes below some roots as they happen, in batches.
 //!
-//! The system's events only say where to look; what is told follows from what is on disk and from the rules
-//! of the walk. Whenever events may be missing, that is told too. Never reads or writes a file's content.
+//! The system's events only say where to look. Reports follow from what is on disk and from the
+//! rules of the walk. Possibly lost events are reported as well. The content of files is never read
+//! or written.
 
+mod active_watch;
 mod debounce;
+mod folder_watches;
 mod inbox;
-mod lookout;
-mod nest;
 mod poll;
 
 use std::collections::BTreeSet;
@@ -18,23 +19,23 @@ use std::time::{Duration, Instant};
 use loci_core::Error;
 
 use crate::walk::{Roots, Rules};
-use lookout::Lookout;
+use active_watch::ActiveWatch;
 
-/// More changed paths than this are told as a rescan.
+/// More changed paths than this are reported as a rescan.
 pub const MAX_PATHS: usize = 4_096;
 
-/// The stop flag is looked at this often.
+/// How often the stop flag is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Roots are looked after this often.
+/// How often the roots are checked.
 const ROOT_CHECK: Duration = Duration::from_millis(500);
 
-/// How changes are gathered before they are told.
+/// How long changes are collected before they are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// They are told when nothing has changed for so long,
+    /// Changes are reported when nothing has changed for this long.
     pub quiet: Duration,
-    /// and in any case so long after the first of them.
+    /// Changes are reported at the latest this long after the first of them.
     pub at_most: Duration,
 }
 
@@ -47,27 +48,29 @@ impl Default for Pace {
     }
 }
 
-/// What a watch tells.
+/// A report of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stir {
-    /// These paths came, changed or went, at most [`MAX_PATHS`] of them. Real paths, as the walk gives them. Where there
-    /// is nothing, or no longer a folder, all that was below the path is gone too.
+    /// These paths appeared, changed or disappeared; there are at most [`MAX_PATHS`]. They are real
+    /// paths, as in the walk. If a path does not exist, or is not a folder any more, everything
+    /// below it is gone too.
     Changed(BTreeSet<PathBuf>),
-    /// Look at everything again.
+    /// Everything must be examined again.
     Rescan {
         /// The reason in plain words.
         why: String,
     },
 }
 
-/// Calls `each`, from this thread, with what changes in the roots, until `stop` is set or `each` says
-/// `Break`. The flag is looked at ten times a second.
+/// Calls `each`, from this thread, with changes in the roots, until `stop` is set or `each` returns
+/// `Break`. The flag is checked ten times a second.
 ///
-/// The first call is a rescan with the reason `start`, when all folders are watched already: nothing that
-/// happens between it and the walk is lost. What happens while `each` runs is told afterwards. A change of the rules'
-/// own files or of `.loci.toml`, a root that goes or comes back, and lost events are told as a rescan. When the system
-/// can watch no more folders, that is told once as a rescan, and from then on all files are looked at every few seconds.
-/// Fails when a root is missing at the start.
+/// The first call is a rescan with the reason `start`. All folders are already watched at that
+/// time, so nothing that happens between it and the walk is lost. Changes during a call of `each`
+/// are reported after it. A rescan is also reported when a pattern file or `.loci.toml` changes,
+/// when a root disappears or comes back, and when events are lost. If the system cannot watch more
+/// folders, this is reported once as a rescan, and from then on all files are examined every few
+/// seconds. Fails when a root is missing at the start.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow::Continue;
@@ -103,24 +106,24 @@ fn watch_at_most(
     stop: &AtomicBool,
     each: &mut dyn FnMut(Stir) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    let mut lookout = Lookout::new(Roots::open(given)?, given, rules, pace, stop, folders);
-    lookout.set();
-    // A limit met while setting is told after the start, which comes first in any case.
-    let mut told = each(Stir::Rescan {
+    let mut active = ActiveWatch::new(Roots::open(given)?, given, rules, pace, stop, folders);
+    active.set();
+    // A limit that was reached during the setup is reported after the start.
+    let mut flow = each(Stir::Rescan {
         why: "start".to_owned(),
     });
     let mut check = Instant::now() + ROOT_CHECK;
-    while told == Continue(()) && !stop.load(Ordering::Relaxed) {
-        lookout.wait(TICK);
+    while flow == Continue(()) && !stop.load(Ordering::Relaxed) {
+        active.wait(TICK);
         let now = Instant::now();
         if now >= check {
-            lookout.check_roots();
-            // Thousands of roots must not keep us busy.
+            active.check_roots();
+            // Checking thousands of roots must take only a small share of the time.
             check = now + ROOT_CHECK.max(now.elapsed() * 50);
         }
-        lookout.poll(pace.at_most);
-        if let Some(stir) = lookout.take() {
-            told = each(stir);
+        active.poll(pace.at_most);
+        if let Some(stir) = active.take() {
+            flow = each(stir);
         }
     }
     Ok(())
@@ -138,16 +141,16 @@ mod tests {
         at_most: Duration::from_millis(50),
     };
 
-    /// Watches at most so many folders; `act` is called with the number of each stir until it
-    /// says that it was the last.
-    fn told(root: &Path, folders: usize, act: &mut dyn FnMut(usize) -> bool) -> Vec<Stir> {
+    /// Watches at most this many folders. `act` is called with the number of each report until it
+    /// returns `true` for the last one.
+    fn reports(root: &Path, folders: usize, act: &mut dyn FnMut(usize) -> bool) -> Vec<Stir> {
         let stop = AtomicBool::new(false);
         let (done, waiting) = std::sync::mpsc::channel::<()>();
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         let given = [root.to_path_buf()];
         std::thread::scope(|scope| {
             let flag = &stop;
-            // Ends a watch that tells nothing.
+            // Ends a watch that reports nothing.
             scope.spawn(move || {
                 let _ = waiting.recv_timeout(Duration::from_secs(20));
                 flag.store(true, Ordering::Relaxed);
@@ -159,8 +162,8 @@ mod tests {
                 &PACE,
                 flag,
                 &mut |stir| {
-                    told.push(stir);
-                    if act(told.len()) {
+                    reports.push(stir);
+                    if act(reports.len()) {
                         Break(())
                     } else {
                         Continue(())
@@ -170,7 +173,7 @@ mod tests {
             .unwrap();
             drop(done);
         });
-        told
+        reports
     }
 
     fn why(stir: &Stir) -> &str {
@@ -188,7 +191,7 @@ mod tests {
             fs::create_dir(root.join(name)).unwrap();
             fs::write(root.join(name).join("a.md"), "x").unwrap();
         }
-        let told = told(&root, 2, &mut |step| {
+        let reports = reports(&root, 2, &mut |step| {
             if step == 2 {
                 fs::write(root.join("three/b.md"), "new").unwrap();
                 fs::write(root.join("two/a.md"), "longer").unwrap();
@@ -196,17 +199,17 @@ mod tests {
             }
             step == 3
         });
-        assert_eq!(why(&told[0]), "start");
-        assert!(why(&told[1]).contains("limit"));
+        assert_eq!(why(&reports[0]), "start");
+        assert!(why(&reports[1]).contains("limit"));
         let changed = ["one/a.md", "three/b.md", "two/a.md"].map(|name| root.join(name));
-        assert_eq!(told[2], Stir::Changed(changed.into()));
+        assert_eq!(reports[2], Stir::Changed(changed.into()));
     }
 
     #[test]
     fn a_limit_that_is_met_later_is_told_once() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let told = told(&root, 2, &mut |step| {
+        let reports = reports(&root, 2, &mut |step| {
             match step {
                 1 => fs::create_dir_all(root.join("one/two/three")).unwrap(),
                 2 => fs::write(root.join("one/two/three/a.md"), "x").unwrap(),
@@ -214,9 +217,9 @@ mod tests {
             }
             step == 3
         });
-        assert_eq!(why(&told[0]), "start");
-        assert!(why(&told[1]).contains("limit"));
+        assert_eq!(why(&reports[0]), "start");
+        assert!(why(&reports[1]).contains("limit"));
         let changed = [root.join("one/two/three/a.md")];
-        assert_eq!(told[2], Stir::Changed(changed.into()));
+        assert_eq!(reports[2], Stir::Changed(changed.into()));
     }
 }

@@ -1,4 +1,5 @@
-//! The wings of the projects that a run meets. Each is claimed once per run, when its first new source is filed.
+//! The wings of the projects in a run. Each is claimed once per run, when its first new source is
+//! filed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,16 +10,16 @@ use serde::Serialize;
 
 use crate::place::FoundProject;
 
-/// A project that got another wing than its name, because another project has that.
+/// A project that got another wing than its name, because the name is the wing of another project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DistinctWing {
-    /// The wing that it got.
+    /// The wing that the project got.
     pub wing: String,
     /// The wing of its name.
     pub instead_of: String,
-    /// Remote or folder of the project that has that; nothing if none is recorded.
+    /// The remote or folder of the project that has that wing; `None` if none is recorded.
     pub holder: Option<String>,
-    /// Remote or folder of the project.
+    /// The remote or folder of the project.
     pub project: String,
 }
 
@@ -53,19 +54,21 @@ impl DistinctWing {
     }
 }
 
-/// What a run has claimed, by folder.
+/// The wings that the run has claimed, by folder.
 #[derive(Default)]
 pub(crate) struct Wings(Mutex<HashMap<String, String>>);
 
 impl Wings {
-    /// The wing of a project, and what is to be reported of it. A dry run only looks it up.
+    /// Returns the wing of a project, and a note for the report if there is one. A dry run only
+    /// looks it up.
     pub(crate) fn of(
         &self,
         projects: &dyn Projects,
         found: &FoundProject,
         dry_run: bool,
     ) -> Result<(String, Option<DistinctWing>)> {
-        // Held while git runs and the claim is written: the other threads need the answer too.
+        // The lock is held while git runs and the claim is written, because the other threads need
+        // the answer too.
         let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wing) = claimed.get(&found.project.path) {
             return Ok((wing.clone(), None));
@@ -81,8 +84,9 @@ impl Wings {
     }
 }
 
-/// Claims the wing of a project. Git is asked only where its answer can matter: for a project that is new in this
-/// folder, and for one without a remote, whose folder may hold another repository by now.
+/// Claims the wing of a project. Git runs only if its answer can matter: for a project that is new
+/// in this folder, and for one without a remote, whose folder may contain another repository by
+/// now.
 pub fn claim(projects: &dyn Projects, found: &FoundProject) -> Result<WingClaim> {
     let seen = projects.wing_of(&found.project)?;
     let is_certain = found.project.remote.is_some() || seen.recorded_commit.is_none();

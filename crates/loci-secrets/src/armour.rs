@@ -1,22 +1,22 @@
 //! Private key blocks: the lines between BEGIN and END.
 //!
-//! A line belongs to a block if it holds one run of base64, whatever quotes, marks or line numbers
-//! stand around it. A block whose END is cut off ends where its base64 ends, and one whose BEGIN is
-//! cut off begins there. A block whose lines are all short is an illustration.
+//! A line belongs to a block if it contains one run of base64, whatever quotes, marks or line
+//! numbers are around it. A block without END ends where its base64 ends, and a block without BEGIN
+//! begins where its base64 begins. A block with only short lines is an illustration.
 
 use super::scan::Scan;
 
 const KIND: &str = "private key block";
 /// A block has at least one line with this much base64.
 const MIN_LINE: usize = 40;
-/// Without an END, a last line this short may be a word of what follows.
+/// Without an END, a last line shorter than this may be a word of the following text.
 const MIN_LAST: usize = 16;
 /// The longest quote or number before an END.
 const MAX_LEAD: usize = 64;
 /// The longest name between BEGIN and PRIVATE KEY.
 const MAX_NAME: usize = 24;
 
-/// Examines the words `PRIVATE KEY`, from `start` to `end`.
+/// Examines the words `PRIVATE KEY` at `start..end`.
 pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
     let name = scan.run_back(start, MAX_NAME, |byte| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
@@ -39,7 +39,7 @@ pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
         return;
     };
     let body = end + tail.len();
-    // The next dashes end the search, so that many a BEGIN in one line is read once.
+    // The search ends at the next dashes, so that a line with many BEGINs is read once.
     let rest = scan.slice(body, scan.bytes.len());
     let stop = rest
         .find("-----")
@@ -50,14 +50,14 @@ pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
         if shown.contains(super::MARK) {
             return;
         }
-        if shown.len() < MIN_LINE || shown.trim_matches(is_around).len() < MIN_LINE {
+        if shown.len() < MIN_LINE || shown.trim_matches(is_decoration).len() < MIN_LINE {
             return lines(scan, line_end);
         }
     }
     one_line(scan, body, line_end);
 }
 
-/// A block inside one line, its line ends written as `\n`.
+/// Examines a block on one line, with its line ends written as `\n`.
 fn one_line(scan: &mut Scan<'_>, start: usize, line_end: usize) {
     let line = scan.slice(start, line_end);
     let stop = line
@@ -72,7 +72,7 @@ fn one_line(scan: &mut Scan<'_>, start: usize, line_end: usize) {
         .map(str::len)
         .max();
     if longest.unwrap_or(0) >= MIN_LINE {
-        // The line end that is written after BEGIN and before END stays.
+        // The line end written after BEGIN and before END is kept.
         let lead = body.len()
             - body
                 .trim_start_matches("\\r")
@@ -119,26 +119,26 @@ fn lines(scan: &mut Scan<'_>, first_end: usize) {
     }
 }
 
-/// Where the line of `at` ends, without its line end.
+/// Returns the end of the line of `at`, without its line end.
 fn line_end(scan: &Scan<'_>, at: usize) -> usize {
     scan.run(at, usize::MAX, |byte| !matches!(byte, b'\n' | b'\r'))
 }
 
-/// What a line holds without quotes, marks and its number.
+/// Returns the content of a line without quotes, marks and its number.
 fn core_of(line: &str) -> &str {
     let line = line
         .trim_end()
         .trim_end_matches(" +")
-        .trim_matches(is_around);
+        .trim_matches(is_decoration);
     unnumbered(line)
-        .trim_matches(is_around)
+        .trim_matches(is_decoration)
         .trim_end_matches("\\n")
         .trim_end_matches("\\r")
         .trim_end_matches('\\')
 }
 
-/// The line without the number that `cat -n`, `grep -n` and editors put before it: `12: `, `12→`,
-/// `key.pem:12:`.
+/// Returns the line without the number that `cat -n`, `grep -n` and editors put before it: `12: `,
+/// `12→`, `key.pem:12:`.
 fn unnumbered(line: &str) -> &str {
     let rest = numbered(line).or_else(|| {
         let (file, rest) = line.split_once([':', '-'])?;
@@ -154,7 +154,7 @@ fn numbered(line: &str) -> Option<&str> {
     rest.strip_prefix(['→', '\t', ':', '|', '-', '│', ' '])
 }
 
-/// Examines the line above an END at `end` and those above it, if no BEGIN did.
+/// Examines the lines above an END at `end`, if no BEGIN did.
 fn tail_lines(scan: &mut Scan<'_>, end: usize) {
     let is_end = |byte: u8| matches!(byte, b'\n' | b'\r');
     let mut at = scan.run_back(end, MAX_LEAD, |byte| !is_end(byte));
@@ -176,7 +176,7 @@ fn tail_lines(scan: &mut Scan<'_>, end: usize) {
         at = start;
     }
     scan.block_end = end;
-    // A short line at the top is a word of what stands before.
+    // A short line at the top is a word of the text before.
     while cores
         .pop_if(|(start, end)| *end - *start < MIN_LAST)
         .is_some()
@@ -188,7 +188,7 @@ fn tail_lines(scan: &mut Scan<'_>, end: usize) {
     }
 }
 
-/// Examines the lines after `Private-Lines:` of a PuTTY key, which ends at `end`.
+/// Examines the lines after `Private-Lines:` of a PuTTY key; the words end at `end`.
 pub(super) fn examine_putty(scan: &mut Scan<'_>, end: usize) {
     let number = scan.blanks(end);
     let number_end = scan.run(number, 4, |byte| byte.is_ascii_digit());
@@ -197,8 +197,8 @@ pub(super) fn examine_putty(scan: &mut Scan<'_>, end: usize) {
     }
 }
 
-/// What quotes, comments, lists and diffs put around a line.
-fn is_around(mark: char) -> bool {
+/// Whether quotes, comments, lists or diffs put this mark around a line.
+fn is_decoration(mark: char) -> bool {
     mark.is_whitespace()
         || matches!(
             mark,
@@ -210,7 +210,7 @@ fn is_base64(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '=')
 }
 
-/// A field before the base64, such as `Proc-Type: 4,ENCRYPTED`.
+/// Whether the line is a field before the base64, such as `Proc-Type: 4,ENCRYPTED`.
 fn is_field(line: &str) -> bool {
     const FIELDS: [&str; 6] = [
         "Proc-Type:",

@@ -1,8 +1,7 @@
-//! A secret that is one because of the name before it: `password = "…"`, `"api_key": "…"`,
-//! `--token …`.
+//! Recognises secrets by the name before them: `password = "…"`, `"api_key": "…"`, `--token …`.
 //!
-//! A name alone is never enough outside a file of settings: the value must look random, or look
-//! like a password that a person chose.
+//! Outside settings files a name alone is never enough: the value must look random, or look like a
+//! password that a person chose.
 
 use super::extent::{self, Extent};
 use super::name::{self, Sort};
@@ -14,17 +13,17 @@ use super::value;
 const MAX_NAME: usize = 64;
 /// The most items of a list that are read.
 const MAX_ITEMS: usize = 64;
-/// Shortest random value, quoted, with marks, and not quoted.
+/// The shortest random value: quoted, with marks, and unquoted.
 const MIN_QUOTED: usize = 8;
 const MIN_WILD: usize = 12;
 const MIN_OPEN: usize = 16;
 const MIN_OPEN_PASSWORD: usize = 8;
-/// How the name of a temporary token of AWS ends, and how long such a token is.
+/// The name of a temporary AWS token, and the length of such a token.
 const AWS_SESSION: &str = "aws_session_token";
 const MIN_SESSION: usize = 100;
 const MAX_SESSION: usize = 4_096;
 
-/// How a value stands in the text.
+/// The form in which a value is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Quoted,
@@ -35,20 +34,20 @@ enum Form {
     Phrased,
 }
 
-/// Examines the name around a telling word, which is at `start..end`.
+/// Examines the name around a secret word at `start..end`.
 pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
     if start < scan.name_end {
         return;
     }
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let mut name_end = scan.run(end, MAX_NAME, in_name);
-    // The arrow of `token->` is no part of the name.
+    // The arrow of `token->` is not part of the name.
     if scan.at(name_end) == b'>' && scan.at(name_end - 1) == b'-' {
         name_end = (name_end - 1).max(end);
     }
     scan.name_end = name_end;
     let name_start = scan.run_back(start, MAX_NAME, in_name);
-    // The user of an address: its rule reads the password.
+    // This is the user of a URL, and the rule for URLs reads its password.
     let address = scan.bytes.get(..name_start).unwrap_or_default();
     if address.ends_with(b"://") {
         return;
@@ -71,8 +70,9 @@ pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
     }
 }
 
-/// Examines the word after the name of an AWS secret, as in `aws configure set
-/// aws_secret_access_key …`. Prose has words there too, so only the exact form counts.
+/// Examines the word after the name of an AWS secret, as in
+/// `aws configure set aws_secret_access_key …`. Prose has words there too, so only the exact form
+/// counts.
 fn examine_argument(scan: &mut Scan<'_>, name: &str, name_end: usize) {
     let blanks = scan.blanks(name_end);
     if blanks == name_end {
@@ -131,10 +131,10 @@ fn judge(scan: &mut Scan<'_>, sort: Sort, at: usize, link: Link) {
     };
     let Extent { start, end, .. } = found;
     let text = scan.slice(start, end);
-    let narrow = told(scan, sort, form, text, end);
+    let narrow = is_secret(scan, sort, form, text, end);
     if !found.quoted && matches!(link, Link::Operator | Link::Listed | Link::Phrase) {
         let wide = extent::widest(scan, start, link == Link::Listed);
-        // Tokens have no such marks: what follows a whole one is something else.
+        // Tokens have no such marks, so the text after a complete token is something else.
         let open = !narrow || sort == Sort::Password;
         if wide > end && open && is_marked(sort, scan.slice(start, wide)) {
             return scan.named(sort.kind(), start, wide);
@@ -154,19 +154,20 @@ fn items(scan: &mut Scan<'_>, sort: Sort, mut at: usize) {
             return;
         }
         let text = scan.slice(item.start, item.end);
-        if told(scan, sort, Form::Quoted, text, item.end) {
+        if is_secret(scan, sort, Form::Quoted, text, item.end) {
             scan.named(kind(sort, text), item.start, item.end);
         }
         at = item.end + 1;
     }
 }
 
-/// The kind of secret that a value is under this name, if it is one. The value is whole, as in a
-/// JSON object, so it counts as quoted. A name in the plural is that of a list with the value in it.
+/// Returns the kind of secret of a value under this name, if it is one. The value is complete, as
+/// in a JSON object, so it counts as quoted. A plural name is that of a list which contains the
+/// value.
 pub(super) fn kind_of_value(name: &str, value: &str) -> Option<&'static str> {
     let sort = name::sort_of_list(name)?;
     let scan = Scan::new(value, Setting::Plain);
-    told(&scan, sort, Form::Quoted, value, value.len()).then(|| kind(sort, value))
+    is_secret(&scan, sort, Form::Quoted, value, value.len()).then(|| kind(sort, value))
 }
 
 fn kind(sort: Sort, value: &str) -> &'static str {
@@ -177,7 +178,7 @@ fn kind(sort: Sort, value: &str) -> &'static str {
     }
 }
 
-/// Whether an unquoted value with marks in it is a secret and not code.
+/// Whether an unquoted value with marks is a secret and not code.
 fn is_marked(sort: Sort, text: &str) -> bool {
     if value::is_stand_in(text) || value::is_code(text) {
         return false;
@@ -189,7 +190,7 @@ fn is_marked(sort: Sort, text: &str) -> bool {
 }
 
 /// Whether a value that ends at `end` is a secret.
-fn told(scan: &Scan<'_>, sort: Sort, form: Form, text: &str, end: usize) -> bool {
+fn is_secret(scan: &Scan<'_>, sort: Sort, form: Form, text: &str, end: usize) -> bool {
     if text.len() >= extent::MAX_VALUE {
         return false;
     }
@@ -199,7 +200,7 @@ fn told(scan: &Scan<'_>, sort: Sort, form: Form, text: &str, end: usize) -> bool
     if value::is_stand_in(text) || text.contains(char::is_whitespace) {
         return false;
     }
-    // A path, a call or an index is code. A mark begins as an index does.
+    // A path, a call or an index is code. A replacement mark begins like an index.
     let code = matches!(scan.at(end), b'(' | b'[' | b'{')
         || (scan.at(end) == b':' && scan.at(end + 1) == b':');
     match (sort, form) {
@@ -221,7 +222,7 @@ fn told(scan: &Scan<'_>, sort: Sort, form: Form, text: &str, end: usize) -> bool
     }
 }
 
-/// Whether it is a word for yes, no or nothing.
+/// Whether the text is a word for yes, no or nothing.
 pub(super) fn is_switch(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     matches!(

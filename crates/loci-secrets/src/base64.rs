@@ -1,6 +1,6 @@
-//! Base64 in either alphabet, read just far enough to see what it holds.
+//! Decodes base64 in either alphabet, to inspect its content.
 
-/// The bytes, or nothing if a character is in neither alphabet. Padding may be missing.
+/// Returns the bytes, or `None` if a character is in neither alphabet. Padding is optional.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut held) = (0_u32, 0_u32);

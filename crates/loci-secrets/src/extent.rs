@@ -1,10 +1,10 @@
-//! Where a value begins and ends.
+//! Finds the start and end of a value.
 
 use super::scan::Scan;
 
 pub(super) const MAX_VALUE: usize = 1_024;
-/// The longest password with marks in it. A small bound keeps the time linear, since each name of
-/// `a=a=a=` reads what follows it.
+/// The longest password with marks. A small limit keeps the time linear, because each name of
+/// `a=a=a=` reads the text that follows it.
 const MAX_WIDE: usize = 160;
 
 /// A value without its quotes.
@@ -14,7 +14,7 @@ pub(super) struct Extent {
     pub(super) end: usize,
 }
 
-/// The value that begins at `at`.
+/// Returns the value that begins at `at`.
 pub(super) fn of_value(scan: &Scan<'_>, at: usize) -> Extent {
     let letters = scan.run(at, 2, |byte| {
         matches!(byte.to_ascii_lowercase(), b'r' | b'b' | b'f' | b'u' | b'@')
@@ -43,7 +43,8 @@ pub(super) fn of_value(scan: &Scan<'_>, at: usize) -> Extent {
     while end > at && matches!(scan.at(end - 1), b'.' | b'!') {
         end -= 1;
     }
-    // Only padding: inside a run `=` would let each name of `a=a=a=` read all that follows.
+    // Only padding may contain `=`. Inside a run it would let each name of `a=a=a=` read all that
+    // follows.
     let padded = scan.run(end, 2, |byte| byte == b'=');
     let end = if body(scan.at(padded)) { end } else { padded };
     Extent {
@@ -53,7 +54,7 @@ pub(super) fn of_value(scan: &Scan<'_>, at: usize) -> Extent {
     }
 }
 
-/// The text from `at` up to a double quote or the end of the line.
+/// Returns the text from `at` up to a double quote or the end of the line.
 pub(super) fn of_line(scan: &Scan<'_>, at: usize) -> Extent {
     let end = scan.run(at, MAX_VALUE, |byte| !matches!(byte, b'\n' | b'\r' | b'"'));
     let end = at + scan.slice(at, end).trim_end().len();
@@ -64,14 +65,14 @@ pub(super) fn of_line(scan: &Scan<'_>, at: usize) -> Extent {
     }
 }
 
-/// The text of the cell of a table, which begins at `at`. It is empty if the cell has no end.
+/// Returns the text of the table cell that begins at `at`. It is empty if the cell has no end.
 pub(super) fn of_cell(scan: &Scan<'_>, at: usize) -> Extent {
-    let is_around = |mark: char| matches!(mark, ' ' | '\t' | '*' | '`' | '"' | '\'');
+    let is_decoration = |mark: char| matches!(mark, ' ' | '\t' | '*' | '`' | '"' | '\'');
     let border = scan.run(at, MAX_VALUE, |byte| !matches!(byte, b'\n' | b'|'));
     let cell = scan.slice(at, border);
-    let start = at + cell.len() - cell.trim_start_matches(is_around).len();
+    let start = at + cell.len() - cell.trim_start_matches(is_decoration).len();
     let closed = scan.at(border) == b'|';
-    let end = at + cell.trim_end_matches(is_around).len();
+    let end = at + cell.trim_end_matches(is_decoration).len();
     Extent {
         quoted: true,
         start,
@@ -79,7 +80,7 @@ pub(super) fn of_cell(scan: &Scan<'_>, at: usize) -> Extent {
     }
 }
 
-/// Where an unquoted value with any mark in it ends: at a blank, a quote, a tag or the next name.
+/// Returns the end of an unquoted value with any marks: a blank, a quote, a tag or the next name.
 pub(super) fn widest(scan: &Scan<'_>, start: usize, listed: bool) -> usize {
     let end = scan.run(start, MAX_WIDE + 1, |byte| {
         byte.is_ascii_graphic()
@@ -99,7 +100,7 @@ pub(super) fn widest(scan: &Scan<'_>, start: usize, listed: bool) -> usize {
     start + text.trim_end_matches(closers).len()
 }
 
-/// Where the next setting of a list begins: `&user=…`, `,user=…`.
+/// Returns where the next setting of a list begins: `&user=…`, `,user=…`.
 fn next_name(text: &str) -> usize {
     let marks = text.match_indices(['&', ',', ';']);
     let mut names = marks.filter(|(at, mark)| {

@@ -1,5 +1,5 @@
-//! What is sent to be let in: `Authorization: Bearer …`, `Basic …`, a bearer token on its own, cookies,
-//! and the account that `curl -u` takes.
+//! Credentials in requests: `Authorization: Bearer …`, `Basic …`, a bearer token on its own,
+//! cookies, and the account of `curl -u`.
 
 use super::base64;
 use super::scan::Scan;
@@ -10,7 +10,7 @@ const BASIC: &str = "basic credentials";
 const MAX_VALUE: usize = 4_096;
 const MAX_COMMAND: usize = 200;
 
-/// Examines what follows the word `Authorization`, which ends at `end`.
+/// Examines the text after the word `Authorization`, which ends at `end`.
 pub(super) fn examine_authorization(scan: &mut Scan<'_>, end: usize) {
     let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']');
     let mut at = scan.blanks(scan.run(end, 4, is_quote));
@@ -39,7 +39,7 @@ pub(super) fn examine_authorization(scan: &mut Scan<'_>, end: usize) {
     }
 }
 
-/// Examines what follows `Bearer ` anywhere, from `start`.
+/// Examines the text after `Bearer ` anywhere, from `start`.
 pub(super) fn examine_bearer(scan: &mut Scan<'_>, start: usize) {
     let Some(end) = value_end(scan, start) else {
         return;
@@ -87,13 +87,14 @@ pub(super) fn examine_account(scan: &mut Scan<'_>, start: usize) {
     let Some((user, password)) = scan.slice(from, end).split_once(':') else {
         return;
     };
-    let told = value::is_password(password) || value::is_random(password, 8);
-    if told && user != password && !value::is_stand_in(password) {
+    let is_secret = value::is_password(password) || value::is_random(password, 8);
+    if is_secret && user != password && !value::is_stand_in(password) {
         scan.named("password", end - password.len(), end);
     }
 }
 
-/// Where the value ends, unless a mark does: then it was judged before.
+/// Returns the end of the value. `None` if a replacement mark follows, because the value was judged
+/// in an earlier pass.
 fn value_end(scan: &Scan<'_>, start: usize) -> Option<usize> {
     let body = |byte: u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'~' | b'+' | b'/' | b'-')
@@ -106,7 +107,7 @@ fn value_end(scan: &Scan<'_>, start: usize) -> Option<usize> {
     (scan.at(end) != b'[').then_some(end)
 }
 
-/// Whether it is base64 of `user:password`.
+/// Whether the text is base64 of `user:password`.
 fn is_pair(credentials: &str) -> bool {
     credentials.len() >= 8
         && base64::decode(credentials)

@@ -1,14 +1,14 @@
-//! JSON web tokens: base64url parts joined by dots, the first of which names an algorithm.
+//! JSON web tokens: base64url parts joined by dots. The first part names an algorithm.
 
 use super::base64;
 use super::scan::Scan;
 use super::shape::{self, Body};
 
 const KIND: &str = "JWT";
-/// A header is small; a part is at most this long.
+/// The longest part. Headers are small.
 const MAX_HEADER: usize = 2_048;
 const MAX_PART: usize = 16_384;
-/// The shortest signature in use has 32 bytes.
+/// The shortest signature. Signatures in use have at least 32 bytes.
 const MIN_SIGNATURE: usize = 20;
 /// An encrypted token has five parts.
 const MAX_PARTS: usize = 5;

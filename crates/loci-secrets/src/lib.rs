@@ -1,11 +1,11 @@
-//! Secrets in text, each replaced by the name of its kind.
+//! Finds secrets in text and replaces each by the name of its kind.
 //!
-//! Owns what a secret looks like and what only looks like one. Text outside a match stays byte for
-//! byte, lines stay lines, and a masked text has nothing left to mask. A secret must never reach a
-//! log, an error or a count: only its kind does.
+//! This crate defines what a secret looks like and what only resembles one. Text outside a match
+//! stays byte for byte, the number of lines stays the same, and masking a masked text changes
+//! nothing. A secret must never reach a log, an error or a count; only its kind does.
 //!
-//! [`mask`] masks a text, [`mask_value`] a value whose name is known. [`Policy`] is the owner's
-//! choice, and [`Tally`] is the report.
+//! [`mask`] masks a text, and [`mask_value`] masks a value whose name is known. [`Policy`] is the
+//! owner's choice, and [`Tally`] is the report.
 #![forbid(unsafe_code)]
 
 mod armour;
@@ -33,7 +33,7 @@ pub use setting::{Setting, setting_of};
 
 use scan::{Scan, Span};
 
-/// What every replacement begins with.
+/// The beginning of every replacement.
 const MARK: &str = "[masked";
 
 const MAX_PASSES: usize = 4;
@@ -41,7 +41,7 @@ const MAX_PASSES: usize = 4;
 /// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masked<'a> {
-    /// The text. Borrowed if nothing was found.
+    /// The text. It is borrowed if nothing was found.
     pub text: Cow<'a, str>,
     /// How many secrets of each kind were found, such as `AWS access key` or `private key block`.
     pub found: BTreeMap<&'static str, u32>,
@@ -50,8 +50,7 @@ pub struct Masked<'a> {
 /// Replaces each secret by `[masked: <kind>]`, and each inner line of a private key block by
 /// `[masked]`.
 ///
-/// Takes time linear in the length of the text. The number of lines stays, and masking twice is
-/// masking once.
+/// It takes linear time, keeps the number of lines, and is idempotent.
 ///
 /// ```
 /// use loci_secrets::{Setting, mask};
@@ -64,8 +63,8 @@ pub fn mask(text: &str, setting: Setting) -> Masked<'_> {
         text: Cow::Borrowed(text),
         found: BTreeMap::new(),
     };
-    // A mark is a boundary where its secret was none, so it can expose what stood beside it. That is
-    // masked in another pass. Texts without secrets, nearly all, take one.
+    // A replacement is a boundary where its secret was none, so it can expose a secret beside it.
+    // Another pass masks that one. Texts without secrets, which are nearly all, take one pass.
     for _ in 0..MAX_PASSES {
         let spans = find(&masked.text, setting);
         if spans.is_empty() {
@@ -79,8 +78,8 @@ pub fn mask(text: &str, setting: Setting) -> Masked<'_> {
     masked
 }
 
-/// Masks a value that stands under a name, as in `{"api_key": "…"}`: the name counts as the left
-/// side of an assignment, and the value as a quoted right side.
+/// Masks a value that has a name, as in `{"api_key": "…"}`. The name counts as the left side of an
+/// assignment, and the value as a quoted right side.
 ///
 /// ```
 /// use loci_secrets::mask_value;
@@ -106,7 +105,7 @@ fn find(text: &str, setting: Setting) -> Vec<Span> {
     scan.into_spans()
 }
 
-/// `spans` are in order and do not overlap.
+/// Replaces the spans, which must be in order and must not overlap.
 fn replace(text: &str, spans: &[Span]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut from = 0;

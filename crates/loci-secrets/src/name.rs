@@ -1,6 +1,7 @@
-//! Names that sound secret, and the many that only hold such a word: `max_tokens`, `password_hash`, `nextPageToken`.
+//! Recognises names of secrets, and the many names that only contain such a word: `max_tokens`,
+//! `password_hash`, `nextPageToken`.
 
-/// What a name says its value is.
+/// The kind of value that a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Password,
@@ -22,7 +23,7 @@ impl Sort {
     }
 }
 
-/// Words after the telling one that change nothing.
+/// Words after the secret word that do not change its meaning.
 const TAILS: [&str; 17] = [
     "prod",
     "production",
@@ -92,7 +93,8 @@ const KEYS: [&str; 12] = [
     "license",
 ];
 
-/// What a name says the items of a list are: that of one item, or its plural.
+/// Returns the kind of the items in a list with this name, which is the name of one item or its
+/// plural.
 pub(super) fn sort_of_list(name: &str) -> Option<Sort> {
     sort_of(name).or_else(|| {
         let one = name.trim_end_matches(|mark: char| !mark.is_ascii_alphanumeric());
@@ -100,7 +102,7 @@ pub(super) fn sort_of_list(name: &str) -> Option<Sort> {
     })
 }
 
-/// What a name in prose, code or data says its value is.
+/// Returns the kind of the value of a name in prose, code or data.
 pub(super) fn sort_of(name: &str) -> Option<Sort> {
     let mut words = words(name);
     while words.len() > 1
@@ -134,7 +136,8 @@ pub(super) fn sort_of(name: &str) -> Option<Sort> {
     }
 }
 
-/// What a name in a file of settings says its value is. Here `STRIPE_KEY` and `SMTP_AUTH` are enough.
+/// Returns the kind of the value of a name in a settings file. Here `STRIPE_KEY` and `SMTP_AUTH`
+/// are enough.
 pub(super) fn sort_in_settings(name: &str) -> Option<Sort> {
     const OPEN: [&str; 41] = [
         "id",
@@ -204,7 +207,7 @@ pub(super) fn sort_in_settings(name: &str) -> Option<Sort> {
     })
 }
 
-/// The words of a name in lower case: at marks, at humps, without digits at their ends.
+/// Splits a name into lower-case words: at marks and at capitals, without digits at their ends.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut letters = name.chars().peekable();

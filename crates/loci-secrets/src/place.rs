@@ -1,4 +1,5 @@
-//! Where the value of a name begins: after an operator, in the next cell, on the next line.
+//! Finds where the value of a name begins: after an operator, in the next cell, or on the next
+//! line.
 
 use super::scan::Scan;
 
@@ -6,31 +7,31 @@ const MAX_TYPE: usize = 48;
 /// The longest remark between a name and its colon: `password for the test server:`.
 const MAX_REMARK: usize = 40;
 
-/// A place where the value of a name stands.
+/// The position of the value of a name.
 pub(super) struct ValuePosition {
     pub(super) at: usize,
     pub(super) link: Link,
 }
 
-/// What joins a name and its value.
+/// The separator between a name and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     /// An operator, as in code and settings.
     Operator,
-    /// An operator inside a list of settings that semicolons part, as in a connection string.
+    /// An operator inside a list of settings separated by semicolons, as in a connection string.
     Listed,
-    /// Nothing but a blank: `IDENTIFIED WITH PASSWORD '…'`.
+    /// Only a blank: `IDENTIFIED WITH PASSWORD '…'`.
     Quote,
     /// The words and marks of a note: `**Password:**`, `the password is`, `token ->`. They also
-    /// stand in ordinary prose, so the value must be strong.
+    /// occur in ordinary prose, so the value must be strong.
     Phrase,
     /// The border of a table.
     Cell,
-    /// Three quotes, as TOML and Python write them.
+    /// Three quotes, as in TOML and Python.
     TripleQuote,
 }
 
-/// Where the value of a name begins, if something is assigned to it.
+/// Returns where the value of a name begins, if something is assigned to it.
 pub(super) fn find(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Option<ValuePosition> {
     let mut at = scan.run(name_end, 4, |byte| byte == b'\\');
     if matches!(scan.at(at), b'"' | b'\'' | b'`') {
@@ -106,7 +107,8 @@ pub(super) fn find(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Optio
     Some(ValuePosition { at, link })
 }
 
-/// Where the value stands if the name is itself a value: `name: DB_PASSWORD`, then `value: …`.
+/// Returns the position of the value if the name is itself a value: `name: DB_PASSWORD`, then
+/// `value: …`.
 fn paired(scan: &Scan<'_>, name_start: usize, at: usize) -> Option<usize> {
     let lead = scan.run_back(name_start, 4, |byte| {
         matches!(byte, b'"' | b'\'' | b' ' | b'\\')
@@ -130,13 +132,13 @@ fn paired(scan: &Scan<'_>, name_start: usize, at: usize) -> Option<usize> {
     (scan.at(colon) == b':').then(|| scan.blanks(colon + 1))
 }
 
-/// The first byte of the text on the next line, if nothing but blanks is left on this one.
+/// Returns the first byte of text on the next line, if only blanks are left on this one.
 fn next_line(scan: &Scan<'_>, at: usize) -> Option<usize> {
     let end = scan.run(scan.blanks(at), 1, |byte| byte == b'\r');
     (scan.bytes.get(end) == Some(&b'\n')).then(|| scan.blanks(end + 1))
 }
 
-/// The line below a YAML block scalar: `secret: |` or `secret: >-`.
+/// Returns the line below a YAML block scalar: `secret: |` or `secret: >-`.
 fn scalar_line(scan: &Scan<'_>, at: usize) -> Option<usize> {
     if !matches!(scan.at(at), b'|' | b'>') {
         return None;
@@ -147,7 +149,7 @@ fn scalar_line(scan: &Scan<'_>, at: usize) -> Option<usize> {
     )
 }
 
-/// Where a remark between the name and its colon ends, and whether there is one:
+/// Returns the end of a remark between the name and its colon, and whether there is one:
 /// `password (prod):`, `password for prod:`.
 fn remark_end(scan: &Scan<'_>, name_end: usize, after: usize) -> (usize, bool) {
     let rest = scan.bytes.get(after..).unwrap_or_default();
@@ -176,7 +178,7 @@ fn remark_end(scan: &Scan<'_>, name_end: usize, after: usize) -> (usize, bool) {
     }
 }
 
-/// The length of a verb with its colon: `is: `, `is `, `ist `.
+/// Returns the length of a verb with its colon: `is: `, `is `, `ist `.
 fn verb(rest: &[u8]) -> Option<usize> {
     [&b"is: "[..], b"is ", b"was: ", b"was ", b"ist: ", b"ist "]
         .iter()
@@ -190,7 +192,7 @@ fn opens_cell(scan: &Scan<'_>, name_start: usize) -> bool {
     lead.checked_sub(1).is_some_and(|at| scan.at(at) == b'|')
 }
 
-/// Where the value begins if a type stands first: `password: &str = "…"`.
+/// Returns where the value begins if a type comes first: `password: &str = "…"`.
 fn after_type(scan: &Scan<'_>, at: usize) -> usize {
     let end = scan.run(at, MAX_TYPE, |byte| {
         byte.is_ascii_alphanumeric()

@@ -1,4 +1,4 @@
-//! What the owner of a palace wants done with secrets, and the report of what was done.
+//! The owner's choice of what happens to secrets, and the report of masked secrets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::{Masked, Setting, mask, mask_value};
 /// How many secrets of each kind were masked.
 pub type Tally = BTreeMap<String, u64>;
 
-/// What is done with secrets in text that is written.
+/// What happens to secrets in text that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Each secret is replaced by the name of its kind.
@@ -28,7 +28,7 @@ impl Policy {
         }
     }
 
-    /// Masks a text in place and counts.
+    /// Masks a text in place and counts the secrets.
     ///
     /// ```
     /// use loci_secrets::{Policy, Tally};
@@ -46,7 +46,7 @@ impl Policy {
         }
     }
 
-    /// Masks a value in place that stands under a name, and counts.
+    /// Masks a value with a name in place and counts the secret.
     pub fn apply_to_value(self, name: &str, value: &mut String, tally: &mut Tally) {
         if self == Self::Mask {
             replace(value, tally, |value| mask_value(name, value));
@@ -64,8 +64,8 @@ fn replace(text: &mut String, tally: &mut Tally, masked: impl Fn(&str) -> Masked
     }
 }
 
-/// The report in one line, such as `masked 2 secrets: GitHub token 1, password 1`; nothing if no
-/// secret was masked.
+/// Returns the report in one line, such as `masked 2 secrets: GitHub token 1, password 1`. `None`
+/// if no secret was masked.
 ///
 /// ```
 /// use loci_secrets::{Tally, describe};

@@ -1,15 +1,15 @@
-//! One pass over a text: where it stands and what it has found.
+//! One pass over a text: its position and the secrets found.
 
 use super::setting::Setting;
 use super::shape::ALPHABETS;
 
-/// The most numbers of a control sequence: `38;2;255;255;255`.
+/// The most bytes of numbers in a control sequence, such as `38;2;255;255;255`.
 const MAX_NUMBERS: usize = 24;
 
-/// What stands before a word.
+/// The kind of text before a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// No letter, digit or joining mark, or a sequence such as `\n`, `%20` or `[31m`.
+    /// No letter, digit or joining mark, or an escape sequence such as `\n`, `%20` or `[31m`.
     Open,
     /// `_` or `-`, as in `my_` and in Markdown.
     Joined,
@@ -17,38 +17,39 @@ pub(super) enum Edge {
     Glued,
 }
 
-/// A part of the text to be replaced.
+/// A range of the text to be replaced.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) kind: &'static str,
-    /// Whether it counts as a secret: of a block only the first line does.
+    /// Whether it counts as a secret. Only the first line of a block does.
     pub(super) counts: bool,
-    /// Whether the replacement leaves out the kind.
+    /// Whether the replacement omits the kind.
     pub(super) bare: bool,
 }
 
-/// The text and the spans found in it. Spans begin and end beside ASCII, so at boundaries of characters.
+/// The text and the spans found in it. Spans begin and end next to ASCII characters, so they are at
+/// character boundaries.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
-    /// Whether a value need not look like a secret if its name does.
+    /// Whether a secret name is enough, whatever its value looks like.
     pub(super) lenient: bool,
-    /// Where the last name that was examined ends.
+    /// The end of the last examined name.
     pub(super) name_end: usize,
-    /// Where the last private key block that was examined ends.
+    /// The end of the last examined private key block.
     pub(super) block_end: usize,
-    /// Where the last line of cookies that was examined ends.
+    /// The end of the last examined cookie line.
     pub(super) cookies_end: usize,
-    /// Where the last key with an issued prefix ends.
+    /// The end of the last key with a known prefix.
     pub(super) key_end: usize,
-    /// The last run that was read of each alphabet of keys, so that a run is read once however many
-    /// prefixes are in it.
+    /// The last run of each alphabet of keys, so that a run is read once however many prefixes it
+    /// contains.
     pub(super) runs: [(usize, usize); ALPHABETS],
-    /// Recognised by their own form.
+    /// Secrets recognised by their own form.
     certain: Vec<Span>,
-    /// Recognised by what stands before them.
+    /// Secrets recognised by the text before them.
     named: Vec<Span>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The byte at `at`; a line end where the text ends.
+    /// The byte at `at`, or a line end after the end of the text.
     pub(super) fn at(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(b'\n')
     }
@@ -77,7 +78,7 @@ impl<'a> Scan<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Where the bytes from `from` stop being `allowed`, at most `max` bytes further.
+    /// Returns where the bytes from `from` stop being `allowed`, at most `max` bytes further.
     pub(super) fn run(&self, from: usize, max: usize, allowed: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes.get(from..).unwrap_or_default();
         let length = rest
@@ -88,7 +89,7 @@ impl<'a> Scan<'a> {
         from + length
     }
 
-    /// Where the bytes before `from` stop being `allowed`, at most `max` bytes back.
+    /// Returns where the bytes before `from` stop being `allowed`, at most `max` bytes back.
     pub(super) fn run_back(&self, from: usize, max: usize, allowed: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes.get(..from).unwrap_or_default();
         let length = rest
@@ -100,12 +101,12 @@ impl<'a> Scan<'a> {
         from - length
     }
 
-    /// Where the blanks from `from` end.
+    /// Returns the end of the blanks from `from`.
     pub(super) fn blanks(&self, from: usize) -> usize {
         self.run(from, 64, |byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// What stands before `at`.
+    /// Returns the kind of text before `at`.
     pub(super) fn edge(&self, at: usize) -> Edge {
         match at.checked_sub(1).map(|before| self.at(before)) {
             Some(b'_' | b'-') => Edge::Joined,
@@ -114,8 +115,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether the letter or digit before `at` ends a sequence that stands for something else: an
-    /// escape, a byte of an address, a colour of a terminal.
+    /// Whether the letter or digit before `at` ends an escape sequence: an escape, a
+    /// percent-encoded byte, or a terminal colour.
     fn ends_sequence(&self, at: usize) -> bool {
         let before = self.bytes.get(..at).unwrap_or_default();
         match before {
@@ -135,8 +136,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether the letter at `letter` ends a control sequence of a terminal: `[31m`, or `[K` after an
-    /// escape character. Logs lose that character, so numbers are enough.
+    /// Whether the letter at `letter` ends a control sequence of a terminal: `[31m`, or `[K` after
+    /// an escape character. Logs lose that character, so numbers are enough.
     fn ends_colour(&self, letter: usize) -> bool {
         const ESCAPES: [&[u8]; 6] = [b"\x1b", b"001b", b"001B", b"x1b", b"x1B", b"033"];
         let numbers = self.run_back(letter, MAX_NUMBERS, |byte| {
@@ -148,7 +149,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Notes a secret that is one by its own form.
+    /// Adds a secret that is recognised by its own form.
     pub(super) fn certain(&mut self, kind: &'static str, start: usize, end: usize) {
         self.certain.push(Span {
             start,
@@ -159,7 +160,7 @@ impl<'a> Scan<'a> {
         });
     }
 
-    /// Notes one line of a block.
+    /// Adds one line of a block.
     pub(super) fn line(&mut self, kind: &'static str, start: usize, end: usize, first: bool) {
         self.certain.push(Span {
             start,
@@ -170,7 +171,7 @@ impl<'a> Scan<'a> {
         });
     }
 
-    /// Notes a secret that its name or place gives away.
+    /// Adds a secret that is recognised by its name or position.
     pub(super) fn named(&mut self, kind: &'static str, start: usize, end: usize) {
         self.named.push(Span {
             start,
@@ -181,12 +182,12 @@ impl<'a> Scan<'a> {
         });
     }
 
-    /// The spans in order. Those that overlap are one, of the kind of the first and longest: so nothing of either is left
-    /// to be found in the masked text.
+    /// Returns the spans in order. Overlapping spans are merged, with the kind of the first and
+    /// longest, so that no part of either is left in the masked text.
     pub(super) fn into_spans(self) -> Vec<Span> {
         let mut spans = self.certain;
         spans.extend(self.named);
-        // Stable: of two equal spans the certain one is first.
+        // The sort is stable: of two equal spans the certain one comes first.
         spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
         spans.dedup_by(|span, kept| {
             let overlaps = span.start < kept.end;

@@ -1,18 +1,18 @@
-//! Which files hold settings, where a name is enough to tell a secret.
+//! Recognises settings files, in which a name is enough to identify a secret.
 
 use std::path::Path;
 
-/// How much it takes to call a value a secret.
+/// How strong the evidence for a secret must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Setting {
-    /// Prose, code and data: only what is recognisably a secret.
+    /// Prose, code and data. Only recognisable secrets are masked.
     #[default]
     Plain,
-    /// A file of settings such as `.env`: every value of a name that sounds secret.
+    /// A settings file such as `.env`. Every value with a secret name is masked.
     DotEnv,
 }
 
-/// Files that are settings by their whole name.
+/// The complete names of settings files.
 const NAMES: [&str; 16] = [
     ".env",
     ".envrc",
@@ -32,7 +32,7 @@ const NAMES: [&str; 16] = [
     "secrets",
 ];
 
-/// Names before a last dot, with these endings.
+/// The stems of settings files, before a last dot and these extensions.
 const STEMS: [&str; 4] = [
     "credentials",
     "secrets",
@@ -41,13 +41,13 @@ const STEMS: [&str; 4] = [
 ];
 const ENDINGS: [&str; 7] = ["env", "toml", "json", "ini", "yml", "yaml", "cfg"];
 
-/// Files that have a general name and a telling directory.
+/// Settings files with a general name in a specific directory.
 const PLACES: [(&str, &str); 2] = [(".docker", "config.json"), (".kube", "config")];
 
-/// Copies of a `.env` that are written to be shown.
-const SHOWN: [&str; 6] = ["example", "sample", "template", "dist", "tmpl", "md"];
+/// The extensions of `.env` copies that are meant to be published.
+const EXAMPLE_EXTENSIONS: [&str; 6] = ["example", "sample", "template", "dist", "tmpl", "md"];
 
-/// Tells a file of settings by its path. The file is not read.
+/// Recognises a settings file by its path. The file is not read.
 ///
 /// ```
 /// use std::path::Path;
@@ -63,10 +63,10 @@ pub fn setting_of(path: &Path) -> Setting {
     let name = part(path.file_name());
     let directory = part(path.parent().and_then(Path::file_name));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let env = name.starts_with(".env.") && !SHOWN.contains(&ending);
+    let env = name.starts_with(".env.") && !EXAMPLE_EXTENSIONS.contains(&ending);
     let is_setting = NAMES.contains(&name.as_str())
         || env
-        || (ending == "env" && !SHOWN.contains(&stem))
+        || (ending == "env" && !EXAMPLE_EXTENSIONS.contains(&stem))
         || ending == "tfvars"
         || (STEMS.contains(&stem) && ENDINGS.contains(&ending))
         || PLACES.contains(&(directory.as_str(), name.as_str()));

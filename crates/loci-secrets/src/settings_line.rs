@@ -1,4 +1,5 @@
-//! The lines of a file of settings: `NAME=value`, `name: value`, `machine … password value`, `host:port:db:user:password`.
+//! The lines of a settings file: `NAME=value`, `name: value`, `machine … password value`,
+//! `host:port:db:user:password`.
 
 use super::assignment::is_switch;
 use super::name::{self, Sort};
@@ -13,26 +14,26 @@ pub(super) fn run(scan: &mut Scan<'_>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let body = line.trim_end_matches(['\n', '\r']);
-        let comment = body.trim_start().starts_with(['#', ';']) && !is_put_aside(body);
-        // A line that holds a mark was judged when it was masked.
+        let comment = body.trim_start().starts_with(['#', ';']) && !is_disabled_setting(body);
+        // A line that contains a mark was judged when it was masked.
         if !comment && !body.contains(super::MARK) {
-            assigned(scan, at, body);
-            listed(scan, at, body);
-            spoken(scan, at, body);
+            assignment_line(scan, at, body);
+            pgpass_line(scan, at, body);
+            netrc_line(scan, at, body);
         }
         at += line.len();
     }
 }
 
-/// Whether a comment is a setting that somebody put aside: `#NAME=value`. Prose has blanks there.
-fn is_put_aside(line: &str) -> bool {
+/// Whether a comment is a disabled setting: `#NAME=value`. Prose has blanks there.
+fn is_disabled_setting(line: &str) -> bool {
     let setting =
         line.trim_matches(|mark: char| mark.is_whitespace() || mark == '#' || mark == ';');
     setting.contains('=') && !setting.contains(char::is_whitespace)
 }
 
-/// `NAME=value`, else `name: value`.
-fn assigned(scan: &mut Scan<'_>, at: usize, line: &str) {
+/// Examines `NAME=value`, or else `name: value`.
+fn assignment_line(scan: &mut Scan<'_>, at: usize, line: &str) {
     let Some((left, right)) = line.split_once('=').or_else(|| line.split_once(':')) else {
         return;
     };
@@ -53,7 +54,7 @@ fn assigned(scan: &mut Scan<'_>, at: usize, line: &str) {
     scan.named(sort.kind(), start, start + text.len());
 }
 
-/// The value alone: no quotes, comma or comment.
+/// Returns the value without quotes, comma and comment.
 fn unquoted(right: &str) -> &str {
     let right = right.trim();
     for quote in ['"', '\''] {
@@ -71,8 +72,8 @@ fn unquoted(right: &str) -> &str {
         .trim_matches(['"', '\''])
 }
 
-/// A line of `.pgpass`.
-fn listed(scan: &mut Scan<'_>, at: usize, line: &str) {
+/// Examines a line of `.pgpass`.
+fn pgpass_line(scan: &mut Scan<'_>, at: usize, line: &str) {
     let fields: Vec<&str> = line.splitn(5, ':').collect();
     let [host, port, _, _, password] = fields.as_slice() else {
         return;
@@ -89,8 +90,8 @@ fn listed(scan: &mut Scan<'_>, at: usize, line: &str) {
     }
 }
 
-/// A line of `.netrc`.
-fn spoken(scan: &mut Scan<'_>, at: usize, line: &str) {
+/// Examines a line of `.netrc`.
+fn netrc_line(scan: &mut Scan<'_>, at: usize, line: &str) {
     let words = line.split_ascii_whitespace();
     let opens = ["machine", "default", "login", "account", "password"];
     if !line

@@ -1,8 +1,8 @@
-//! Keys that their issuer gave a prefix and a length, as a table.
+//! A table of keys with a prefix and length defined by their issuer.
 //!
-//! A distinctive prefix is enough: its key is masked whatever stands beside it, up to the end of the
-//! run of its characters. The key of any other prefix needs a length in the table and a boundary
-//! behind it, and what stands before it counts.
+//! A distinctive prefix is enough: its key is masked whatever is beside it, up to the end of the
+//! run of its characters. A key with any other prefix needs a length in the table and a boundary
+//! after it, and the text before it is considered.
 
 use super::scan::{Edge, Scan};
 use super::value::{self, AWS_SECRET};
@@ -10,7 +10,7 @@ use super::value::{self, AWS_SECRET};
 /// The number of alphabets in [`Body`].
 pub(super) const ALPHABETS: usize = 8;
 
-/// What may follow the prefix.
+/// The characters that may follow the prefix.
 #[derive(Clone, Copy)]
 pub(super) enum Body {
     /// Lower-case hexadecimal digits.
@@ -50,7 +50,7 @@ impl Body {
 /// Where else a prefix occurs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strength {
-    /// Nowhere, with such a body behind it.
+    /// Nowhere else, with such a body after it.
     Distinctive,
     /// In long runs of base64.
     InBase64,
@@ -102,14 +102,14 @@ impl Shape {
 
 const TAILSCALE: &str = "tskey-";
 const AWS: &str = "AWS access key";
-/// How far from its id an AWS secret is looked for, on the line of the id and the next one.
+/// How far from its id an AWS secret is searched for, on the line of the id and the next one.
 const AWS_REACH: usize = 256;
 /// The longest run before a prefix that is a name rather than base64.
 const MAX_LEAD: usize = 16;
-/// How much of a body is judged.
+/// How much of a body is examined.
 const MAX_HEAD: usize = 256;
 
-/// A longer prefix stands before a shorter one that it begins with.
+/// A longer prefix comes before a shorter one that it begins with.
 const SHAPES: [Shape; 63] = [
     shape(AWS, "AKIA", Body::Upper, 16, 16).in_base64(),
     shape(AWS, "ASIA", Body::Upper, 16, 16).in_base64(),
@@ -176,8 +176,8 @@ const SHAPES: [Shape; 63] = [
     shape("Google access token", "ya29.", Body::Url, 40, 2048),
 ];
 
-/// The prefixes to look for. `SK` alone would be in half of all words, so it comes with the digit after
-/// it.
+/// Returns the prefixes to search for. `SK` alone would be in half of all words, so it comes with
+/// the digit after it.
 pub(super) fn prefixes() -> impl Iterator<Item = String> {
     let twilio = "0123456789abcdef".chars().map(|digit| format!("SK{digit}"));
     SHAPES
@@ -187,7 +187,7 @@ pub(super) fn prefixes() -> impl Iterator<Item = String> {
         .chain(twilio)
 }
 
-/// Examines a prefix, in whatever case, at `start`.
+/// Examines a prefix, in any case, at `start`.
 pub(super) fn examine(scan: &mut Scan<'_>, start: usize) {
     // One key can follow another directly.
     let edge = if start > 0 && start <= scan.key_end {
@@ -216,14 +216,14 @@ fn can_be_glued(scan: &Scan<'_>, shape: &Shape, start: usize) -> bool {
         Strength::Distinctive => true,
         Strength::InBase64 => {
             let lead = scan.run_back(start, MAX_LEAD + 1, |byte| Body::Base64.holds(byte));
-            // A key before it will be a mark, and no part of the run.
+            // A key before it will be replaced, so it is not part of the run.
             start - lead.max(scan.key_end) <= MAX_LEAD
         }
         Strength::InWords => false,
     }
 }
 
-/// The shapes whose prefix stands at `at`.
+/// Returns the shapes whose prefix is at `at`.
 fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
     let rest = bytes.get(at..).unwrap_or_default();
     SHAPES
@@ -231,8 +231,8 @@ fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
         .filter(move |shape| rest.starts_with(shape.prefix.as_bytes()))
 }
 
-/// Examines what stands beside an AWS id at `start..end`: a run of 40 characters is its secret. A hash
-/// has no capitals, so it is none.
+/// Examines the text beside an AWS id at `start..end`. A run of 40 characters is its secret. A hash
+/// has no capitals, so it does not count.
 fn examine_aws_secret(scan: &mut Scan<'_>, start: usize, end: usize) {
     let line = scan.run_back(start, AWS_REACH, |byte| byte != b'\n');
     let this = scan.run(end, AWS_REACH, |byte| byte != b'\n');
@@ -275,7 +275,7 @@ fn end_of(scan: &mut Scan<'_>, shape: &Shape, start: usize, edge: Edge) -> Optio
     issued.then_some(end)
 }
 
-/// Whether the body is written to be shown. A telling word behind a whole key is no part of it.
+/// Whether the body is an example. An example word after a complete key is not part of it.
 fn is_sample(shape: &Shape, body: &str) -> bool {
     value::sample_word(body).is_some_and(|at| {
         let key = body.get(..at).unwrap_or_default();
@@ -283,7 +283,7 @@ fn is_sample(shape: &Shape, body: &str) -> bool {
     })
 }
 
-/// Where the bytes from `from` stop being of the alphabet.
+/// Returns where the bytes from `from` stop being of the alphabet.
 pub(super) fn run_end(scan: &mut Scan<'_>, body: Body, from: usize) -> usize {
     if let Some((start, end)) = scan.runs.get(body as usize).copied()
         && (start..=end).contains(&from)
@@ -302,10 +302,11 @@ fn closes(scan: &Scan<'_>, end: usize) -> bool {
     !scan.at(end).is_ascii_alphanumeric() || shapes_at(scan.bytes, end).next().is_some()
 }
 
-/// What the prefix and the length alone do not tell.
+/// Applies the checks beyond prefix and length.
 fn is_issued(shape: &Shape, body: &str, edge: Edge) -> bool {
     match shape.prefix {
-        // Names of style classes begin so too. `main-sk-9f86d081884c7d659a2f.js` is a translation.
+        // Style classes have the same prefix, and `main-sk-9f86d081884c7d659a2f.js` is a
+        // translation.
         "sk-" => value::is_random(body, 20) && (edge == Edge::Open || value::has_both_cases(body)),
         TAILSCALE => body.split('-').any(|part| value::is_random(part, 16)),
         "hvs." | "hvb." | "ya29." | "figd_" | "dckr_pat_" | "dckr_oat_" => {
@@ -318,8 +319,8 @@ fn is_issued(shape: &Shape, body: &str, edge: Edge) -> bool {
     }
 }
 
-/// Whether a key that is joined or glued to what stands before it is no part of a name:
-/// `task-ant-colony`, `network_live_status`.
+/// Whether a key that is joined to the text before it is not part of a name: `task-ant-colony`,
+/// `network_live_status`.
 fn is_issued_inside(scan: &Scan<'_>, shape: &Shape, body: &str, start: usize, edge: Edge) -> bool {
     let word = edge == Edge::Glued
         && start
@@ -339,16 +340,17 @@ fn is_issued_inside(scan: &Scan<'_>, shape: &Shape, body: &str, start: usize, ed
     }
 }
 
-/// Examines the `:AA` at `colon` of a Telegram bot token: digits before it, 33 characters after it.
+/// Examines the `:AA` at `colon` of a Telegram bot token, with digits before it and 33 characters
+/// after it.
 pub(super) fn examine_telegram(scan: &mut Scan<'_>, colon: usize) {
     let digits = scan.run_back(colon, 13, |byte| byte.is_ascii_digit());
-    // The digits of `%20` are not its own.
+    // The digits of `%20` do not belong to the token.
     let encoded = digits.checked_sub(1).is_some_and(|at| scan.at(at) == b'%');
     let start = if encoded { digits + 2 } else { digits };
     let end = scan.run(colon + 1, 35, |byte| Body::Url.holds(byte));
     let sized = (8..=10).contains(&colon.saturating_sub(start)) && end - colon - 1 == 35;
     let key = scan.slice(colon + 1, end);
-    // Addresses of the service write `/bot` before it.
+    // URLs of the service have `/bot` before it.
     let opens = scan.edge(start) != Edge::Glued
         || scan
             .bytes

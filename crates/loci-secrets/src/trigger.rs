@@ -1,4 +1,5 @@
-//! The literals that a secret cannot do without. One automaton finds them all; text without any is read once.
+//! The literals that every secret contains one of. One automaton finds them all, so text without
+//! any is read once.
 
 use std::sync::LazyLock;
 
@@ -7,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use super::scan::Scan;
 use super::{armour, assignment, header, jwt, shape, url};
 
-/// Who examines a literal.
+/// The rule that examines a literal.
 #[derive(Clone, Copy)]
 enum Rule {
     Shape,
@@ -85,7 +86,7 @@ const LITERALS: [(&str, Rule); 53] = [
 
 struct Triggers {
     automaton: AhoCorasick,
-    /// By the automaton's pattern numbers.
+    /// The rules, by the pattern numbers of the automaton.
     rules: Vec<Rule>,
 }
 
@@ -110,10 +111,10 @@ static TRIGGERS: LazyLock<Triggers> = LazyLock::new(|| {
     Triggers { automaton, rules }
 });
 
-/// Examines every literal of the text.
+/// Examines every literal in the text.
 pub(super) fn run(scan: &mut Scan<'_>) {
     let text = scan.text;
-    // Overlapping: the `s` of `pass` can be the first letter of a prefix.
+    // Matches may overlap: the `s` of `pass` can be the first letter of a prefix.
     for hit in TRIGGERS.automaton.find_overlapping_iter(text) {
         let Some(rule) = TRIGGERS.rules.get(hit.pattern().as_usize()) else {
             continue;

@@ -1,4 +1,4 @@
-//! Secrets inside addresses: the password before the host, the path of a webhook.
+//! Secrets in URLs: the password before the host, and the path of a webhook.
 
 use super::scan::Scan;
 use super::value;
@@ -12,7 +12,7 @@ pub(super) fn examine_password(scan: &mut Scan<'_>, at: usize) {
         return;
     }
     let start = at + 3;
-    // `[` ends it, so that what is masked is not read again.
+    // `[` ends it, so that a replacement is not read again.
     let end = scan.run(start, MAX_AUTHORITY, |byte| {
         !byte.is_ascii_whitespace()
             && !matches!(
@@ -28,18 +28,18 @@ pub(super) fn examine_password(scan: &mut Scan<'_>, at: usize) {
     let Some((user, password)) = account.split_once(':') else {
         return;
     };
-    let told = if scan.lenient {
+    let is_secret = if scan.lenient {
         !password.is_empty() && !value::is_reference(password)
     } else {
         !value::is_stand_in(password) && !is_usual(user, password)
     };
-    if told && host.starts_with(|first: char| first.is_alphanumeric() || first == '{') {
+    if is_secret && host.starts_with(|first: char| first.is_alphanumeric() || first == '{') {
         let from = start + user.len() + 1;
         scan.named("password in URL", from, from + password.len());
     }
 }
 
-/// What manuals and local services write there.
+/// Whether these are the credentials of manuals and local services.
 fn is_usual(user: &str, password: &str) -> bool {
     const USUAL: [&str; 8] = [
         "pass", "pwd", "pw", "p", "secret", "token", "root", "postgres",
@@ -47,7 +47,8 @@ fn is_usual(user: &str, password: &str) -> bool {
     user == password || USUAL.contains(&password.to_ascii_lowercase().as_str())
 }
 
-/// Examines the path of a Slack or Discord webhook from `start`, the first byte after its fixed part.
+/// Examines the path of a Slack or Discord webhook from `start`, the first byte after its fixed
+/// part.
 pub(super) fn examine_webhook(scan: &mut Scan<'_>, kind: &'static str, start: usize) {
     let end = scan.run(start, MAX_PATH, |byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-')

@@ -1,7 +1,7 @@
-//! What a value looks like: random, a password, or only standing where a secret would.
+//! Classifies a value: random, a password, or only a placeholder for a secret.
 
-/// Anywhere in a value, in any case, these say that it is none.
-const TELLING: [&str; 24] = [
+/// Parts of a value, in any case, that show that it is not a secret.
+const EXAMPLE_PARTS: [&str; 24] = [
     "not-a-secret",
     "example",
     "sample",
@@ -28,14 +28,15 @@ const TELLING: [&str; 24] = [
     "goes_here",
 ];
 
-/// Whole values, in any case.
+/// Complete values, in any case.
 const WORDS: [&str; 25] = [
     "none", "null", "nil", "true", "false", "string", "str", "required", "optional", "test",
     "todo", "secret", "token", "abc123", "base64", "sha256", "sha512", "argon2", "argon2id",
     "pbkdf2", "oauth2", "ed25519", "admin123", "test123", "hunter2",
 ];
 
-/// Whether it only stands for a secret: a reference, a template, a path, or what manuals write.
+/// Whether the value is a placeholder: a reference, a template, a path, or an example from a
+/// manual.
 pub(super) fn is_stand_in(value: &str) -> bool {
     if is_reference(value) || is_repeated(value) || is_path(value) {
         return true;
@@ -47,13 +48,14 @@ pub(super) fn is_stand_in(value: &str) -> bool {
             .any(|row| lower.contains(row));
     counted
         || WORDS.contains(&lower.as_str())
-        || TELLING.iter().any(|telling| lower.contains(telling))
+        || EXAMPLE_PARTS.iter().any(|part| lower.contains(part))
         || lower.starts_with("test")
         || lower.starts_with("my-")
         || lower.starts_with("my_")
 }
 
-/// Whether it is empty, masked, names where the value is, or opens a block that is masked by its lines.
+/// Whether the value is empty, masked, a reference to the value, or the start of a block whose
+/// lines are masked.
 pub(super) fn is_reference(value: &str) -> bool {
     const TEMPLATES: [&str; 8] = ["${", "$(", "{{", "<%", "#{", "%(", "{%", "..."];
     let wrapped = |open: char, close: char| value.starts_with(open) && value.ends_with(close);
@@ -73,7 +75,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         || wrapped('[', ']')
 }
 
-/// Whether a name, a path or a text stands in braces: `{user}`, `{"a": 1}`.
+/// Whether the value contains a name, a path or a text in braces: `{user}`, `{"a": 1}`.
 fn has_template(value: &str) -> bool {
     value.split('{').skip(1).any(|rest| {
         rest.split_once('}').is_some_and(|(inner, _)| {
@@ -86,7 +88,7 @@ fn has_template(value: &str) -> bool {
     })
 }
 
-/// Whether it is made of at most three characters, as `xxx` and `****` are.
+/// Whether the value has at most three different characters, like `xxx` and `****`.
 fn is_repeated(value: &str) -> bool {
     let mut seen = [None; 3];
     value.chars().all(|letter| {
@@ -103,25 +105,28 @@ fn is_path(value: &str) -> bool {
         || value.contains(":\\")
 }
 
-/// Whether the body of a key with a known prefix is written to be shown.
+/// Whether the body of a key with a known prefix is an example.
 pub(super) fn is_sample_key(body: &str) -> bool {
     sample_word(body).is_some()
 }
 
-/// Where the first word begins that only bodies hold which are written to be shown. Zeros count too.
+/// Returns where the first word begins that occurs only in examples. Zeros count too.
 pub(super) fn sample_word(body: &str) -> Option<usize> {
-    const SHOWN: [&str; 5] = ["example", "xxxx", "placeholder", "your", "redacted"];
+    const EXAMPLE_WORDS: [&str; 5] = ["example", "xxxx", "placeholder", "your", "redacted"];
     if body.bytes().all(|byte| byte == b'0') {
         return Some(0);
     }
     let lower = body.to_ascii_lowercase();
-    SHOWN.iter().filter_map(|shown| lower.find(shown)).min()
+    EXAMPLE_WORDS
+        .iter()
+        .filter_map(|word| lower.find(word))
+        .min()
 }
 
 /// The length of an AWS secret.
 pub(super) const AWS_SECRET: usize = 40;
 
-/// Whether base64 has the form of an AWS secret. A hash has no capitals, so it is none.
+/// Whether base64 has the form of an AWS secret. A hash has no capitals, so it does not.
 pub(super) fn is_aws_secret(key: &str) -> bool {
     key.len() == AWS_SECRET
         && has_both_cases(key)
@@ -129,7 +134,8 @@ pub(super) fn is_aws_secret(key: &str) -> bool {
         && !is_sample_key(key)
 }
 
-/// Whether it is words and numbers joined by marks: `scram-sha-256`, `claude-3-opus`, `user.password`.
+/// Whether the value is words and numbers joined by marks: `scram-sha-256`, `claude-3-opus`,
+/// `user.password`.
 pub(super) fn is_words(value: &str) -> bool {
     let parts = value.split(|mark: char| !mark.is_ascii_alphanumeric());
     parts.filter(|part| !part.is_empty()).all(|part| {
@@ -139,8 +145,8 @@ pub(super) fn is_words(value: &str) -> bool {
     })
 }
 
-/// Whether it is words and numbers as names and addresses join them. A part that is longer than a
-/// word, or in which capitals and digits change places, is none.
+/// Whether the value is words and numbers joined as in names and URLs. A part that is longer than a
+/// word, or in which capitals and digits alternate, does not count.
 pub(super) fn is_slug(value: &str) -> bool {
     let mut parts = value.split(|mark: char| !mark.is_ascii_alphanumeric());
     parts.all(|part| part.len() <= 20 && is_words(part) && changes(part) <= 2)
@@ -151,13 +157,13 @@ pub(super) fn has_both_cases(value: &str) -> bool {
         && value.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Whether it has many different characters.
+/// Whether the value has many different characters.
 pub(super) fn is_varied(value: &str) -> bool {
     bits_per_byte(value) >= 2.8
 }
 
-/// Whether it looks drawn by lot: at least `min` characters, a digit, many different characters, and letters
-/// and digits that change places more often than in a name.
+/// Whether the value looks random: at least `min` characters, a digit, many different characters,
+/// and more alternation of letters and digits than in a name.
 pub(super) fn is_random(value: &str, min: usize) -> bool {
     if value.len() < min || !value.bytes().any(|byte| byte.is_ascii_digit()) || is_date(value) {
         return false;
@@ -166,7 +172,7 @@ pub(super) fn is_random(value: &str, min: usize) -> bool {
     changes(value) >= needed && is_varied(value)
 }
 
-/// Whether it begins as `2024-01-15` does.
+/// Whether the value begins like `2024-01-15`.
 fn is_date(value: &str) -> bool {
     let mut parts = value.splitn(3, '-');
     let mut number = |length: usize| {
@@ -177,7 +183,8 @@ fn is_date(value: &str) -> bool {
     number(4) && number(2)
 }
 
-/// How often a letter meets a digit, or a small letter a capital that opens no word of a name like `userName`.
+/// Counts the places where a letter meets a digit, or a small letter meets a capital that begins no
+/// word. The capital of `userName` begins one, so it does not count.
 fn changes(value: &str) -> usize {
     let bytes = value.as_bytes();
     let after = bytes.iter().skip(2).chain([&b' ']);
@@ -193,7 +200,7 @@ fn changes(value: &str) -> usize {
         .count()
 }
 
-/// Shannon's entropy.
+/// Returns the Shannon entropy.
 fn bits_per_byte(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value.bytes() {
@@ -226,14 +233,14 @@ pub(super) fn is_password(value: &str) -> bool {
 }
 
 /// Whether an unquoted value looks like a password that a person chose: letters, digits and a mark
-/// that names in code do not hold.
+/// that names in code do not contain.
 pub(super) fn is_strong_password(value: &str) -> bool {
     let core = value.trim_matches(|mark: char| !mark.is_alphanumeric());
     let digits = core.bytes().filter(u8::is_ascii_digit).count();
     value.len() >= 8 && digits > 0 && core.contains(['!', '$', '%', '^', '*']) && is_password(value)
 }
 
-/// Marks that names in code do not hold, and those that also part the names of code.
+/// Marks that names in code do not contain, and those that also separate names in code.
 const STRONG: [char; 9] = ['!', '$', '%', '^', '*', '@', '#', '&', '~'];
 const PARTING: [char; 8] = ['(', ',', ';', '=', '?', '<', '[', '{'];
 
@@ -252,7 +259,7 @@ pub(super) fn is_marked_password(value: &str) -> bool {
             || is_wild(value, 10))
 }
 
-/// Whether an unquoted value with marks looks drawn by lot.
+/// Whether an unquoted value with marks looks random.
 pub(super) fn is_marked_random(value: &str) -> bool {
     let core = value.trim_matches(|mark: char| !mark.is_alphanumeric());
     let strong = STRONG.iter().filter(|mark| core.contains(**mark)).count();
@@ -260,8 +267,8 @@ pub(super) fn is_marked_random(value: &str) -> bool {
         || (is_random(value, 12) && !is_address(core) && (strong >= 2 || has_odd_part(core)))
 }
 
-/// Whether small letters, capitals, digits and marks change places as in no text: at least `min`
-/// characters, no word of four small letters, a change at every second character.
+/// Whether small letters, capitals, digits and marks alternate as in no text: at least `min`
+/// characters, no word of four small letters, and a change at every second character.
 pub(super) fn is_wild(value: &str, min: usize) -> bool {
     let sort = |byte: u8| match byte {
         b'a'..=b'z' => 0_usize,
@@ -279,8 +286,8 @@ pub(super) fn is_wild(value: &str, min: usize) -> bool {
     value.len() >= min && plain && all && turns * 2 >= value.len() && runs.all(|run| run.len() < 4)
 }
 
-/// Whether a part between marks is no name: letters and digits that change places, `Fd7X` or `i9pz4`,
-/// which `Uint8Array` and `user1` do not.
+/// Whether a part between marks is not a name: letters and digits alternate as in `Fd7X` or
+/// `i9pz4`, unlike `Uint8Array` and `user1`.
 fn has_odd_part(value: &str) -> bool {
     let mut parts = value.split(|mark: char| !mark.is_ascii_alphanumeric());
     parts.any(|part| {
@@ -290,7 +297,7 @@ fn has_odd_part(value: &str) -> bool {
     })
 }
 
-/// Whether it is a mail address, or a package and its version.
+/// Whether the value is an email address, or a package and its version.
 fn is_address(value: &str) -> bool {
     value.matches(STRONG).count() == 1
         && value.contains('@')
@@ -298,7 +305,7 @@ fn is_address(value: &str) -> bool {
         && is_words(value)
 }
 
-/// Whether it is a part of a program: a call, an index, a type, a path, a pattern, a template.
+/// Whether the value is code: a call, an index, a type, a path, a pattern, a template.
 pub(super) fn is_code(value: &str) -> bool {
     const SIGNS: [&str; 22] = [
         "()", "&&", "||", "=>", "->", "==", "!=", "+=", "::", "?.", "/>", "{{", "]+", "]*", "]{",

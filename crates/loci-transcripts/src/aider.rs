@@ -1,4 +1,4 @@
-//! Aider: Markdown in which prompts are headings of level four and what Aider itself says is quoted.
+//! Reads Aider's Markdown. Prompts are level-four headings, and Aider's own output is quoted.
 
 use super::clock;
 use super::format::{Companions, Layout, Spec};
@@ -45,7 +45,7 @@ impl RecordFormat for Aider {
             self.turns.end(sink);
             sink.state.latest = clock::from_text(time);
             ParseSink::learn(&mut sink.conversation.started_at, sink.state.latest.clone());
-            sink.record_tally.aside("session start");
+            sink.record_tally.skip_inner("session start");
         } else if let Some(words) = line.strip_prefix("#### ") {
             self.turn("user", "User", words, place, sink);
         } else if let Some(words) = line.strip_prefix("> ") {
@@ -73,7 +73,7 @@ impl RecordFormat for Aider {
     }
 }
 
-/// The format.
+/// Aider's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "aider",
     is_export: false,

@@ -1,5 +1,5 @@
-//! The content of a message in the shape of Anthropic's API, which several formats share: a string, or blocks of text,
-//! thinking, tool calls and tool results.
+//! Message content in the shape of Anthropic's API, which several formats share. Content is a
+//! string, or blocks of text, thinking, tool calls and tool results.
 
 use super::input;
 use super::record_tally::RecordTally;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a message holds.
+/// The content of a message.
 #[derive(Debug, Default)]
 pub(super) enum Content<'a> {
     #[default]
@@ -45,12 +45,13 @@ pub(super) struct Block<'a> {
     url: Scalar<'a>,
 }
 
-/// Finds the JSON of a block again: of the block at the first number, or of the one inside it at the second.
+/// Returns the source JSON of a block. The first number is the index of the block, and the second
+/// is the index of a block nested in it.
 pub(super) type Source<'s> = &'s dyn Fn(usize, Option<usize>) -> Option<String>;
 
 impl Content<'_> {
-    /// Adds what the content says to the message; `label` marks its text.
-    pub(super) fn tell(
+    /// Adds the content to the message; `label` marks its text.
+    pub(super) fn write_to(
         self,
         label: &str,
         utterance: &mut Utterance,
@@ -62,13 +63,13 @@ impl Content<'_> {
             Self::Text(text) => utterance.push(label.to_owned(), text),
             Self::Blocks(blocks) => {
                 for (i, block) in blocks.into_iter().enumerate() {
-                    block.tell(label, utterance, record_tally, &|inner| source(i, inner));
+                    block.write_to(label, utterance, record_tally, &|inner| source(i, inner));
                 }
             }
         }
     }
 
-    /// Whether there is text in it that a person may have written: not only tool results.
+    /// Whether the content holds text that a person may have written, not only tool results.
     pub(super) fn has_prompt(&self) -> bool {
         match self {
             Self::Nothing => false,
@@ -82,7 +83,7 @@ impl Content<'_> {
         }
     }
 
-    /// The first text in it.
+    /// The first text of the content.
     pub(super) fn first_text(&self) -> &str {
         match self {
             Self::Nothing => "",
@@ -96,7 +97,7 @@ impl Content<'_> {
 }
 
 impl Block<'_> {
-    fn tell(
+    fn write_to(
         self,
         label: &str,
         utterance: &mut Utterance,
@@ -111,7 +112,7 @@ impl Block<'_> {
                 let thinking = self.thinking.into_text().unwrap_or_default();
                 utterance.push(format!("{label} (thinking)"), thinking);
             }
-            "redacted_thinking" => record_tally.aside("redacted thinking"),
+            "redacted_thinking" => record_tally.skip_inner("redacted thinking"),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                 utterance.call(
                     self.name.str(),
@@ -125,7 +126,7 @@ impl Block<'_> {
                     Content::Text(text) => utterance.push(label, text),
                     Content::Blocks(blocks) => {
                         for (i, block) in blocks.into_iter().enumerate() {
-                            block.tell(label, utterance, record_tally, &|_| source(Some(i)));
+                            block.write_to(label, utterance, record_tally, &|_| source(Some(i)));
                         }
                     }
                 }
@@ -136,7 +137,7 @@ impl Block<'_> {
             }
             "image" | "input_image" => {
                 utterance.note(label, "[image]");
-                record_tally.aside("image");
+                record_tally.skip_inner("image");
             }
             "document" => match source(None)
                 .filter(|json| json.len() < 4_000_000 && !json.contains("\"base64\""))
@@ -144,7 +145,7 @@ impl Block<'_> {
                 Some(json) => utterance.push(label.to_owned(), format!("[block document]\n{json}")),
                 None => {
                     utterance.note(label, "[document]");
-                    record_tally.aside("document");
+                    record_tally.skip_inner("document");
                 }
             },
             kind => unknown(kind, source(None), label, utterance, record_tally),
@@ -152,7 +153,7 @@ impl Block<'_> {
     }
 }
 
-/// Keeps the JSON of a block of a kind that is not known, if there are words in it.
+/// Keeps the JSON of a block of an unknown kind, if it contains text.
 pub(super) fn unknown(
     kind: &str,
     json: Option<String>,
@@ -163,11 +164,11 @@ pub(super) fn unknown(
     let kind = if kind.is_empty() { "unnamed" } else { kind };
     match json.filter(|json| serde_json::from_str(json).is_ok_and(|value| holds_text(&value))) {
         Some(json) => utterance.push(label.to_owned(), format!("[block {kind}]\n{json}")),
-        None => record_tally.aside(&format!("block `{kind}`")),
+        None => record_tally.skip_inner(&format!("block `{kind}`")),
     }
 }
 
-/// Whether a string stands somewhere in it that is more than a name, an id or a digest.
+/// Whether the value contains a string that is more than a name, an id or a digest.
 fn holds_text(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(char::is_whitespace),
@@ -236,7 +237,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// An element of a list of blocks; a bare string is a block of text.
+/// An element of a list of blocks. A bare string becomes a text block.
 struct Item<'a>(Block<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Item<'a> {

@@ -1,7 +1,7 @@
 //! ChatGPT export: an array of conversations, each a tree of messages.
 //!
-//! The path to the current message comes first. What lies beside it (edited prompts, answers that were asked for again)
-//! follows, each branch as an exchange of its own and marked as a branch.
+//! The path to the current message comes first. Messages off that path (edited prompts, regenerated
+//! answers) follow. Each branch is an exchange of its own and is labelled as a branch.
 
 use super::blocks::unknown;
 use super::clock;
@@ -62,10 +62,10 @@ struct Message<'a> {
     metadata: Value,
 }
 
-/// A message in the order of telling.
+/// A message in output order.
 struct Turn<'c> {
     id: &'c str,
-    /// Whether it lies beside the main path, and begins there.
+    /// `None` on the main path; otherwise whether the message is the first of its branch.
     branch: Option<bool>,
 }
 
@@ -112,9 +112,9 @@ impl RecordFormat for ChatGpt {
                     segment.label = format!("{} (other branch)", segment.label).into();
                 }
             }
-            sink.say(utterance);
+            sink.emit(utterance);
         }
-        sink.steps.push_back(ParseEvent::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.after()));
         Ok(())
     }
 
@@ -123,7 +123,8 @@ impl RecordFormat for ChatGpt {
     }
 }
 
-/// Every node once: the path to the current one, then the branches from the root on, then what hangs on nothing.
+/// Returns every node once: the path to the current node, then the branches from the root, then
+/// nodes that are not connected to the tree.
 fn order<'c>(chat: &'c Chat<'_>) -> Vec<Turn<'c>> {
     let mut seen = HashSet::new();
     let mut path = Vec::new();
@@ -183,7 +184,7 @@ fn order<'c>(chat: &'c Chat<'_>) -> Vec<Turn<'c>> {
     turns
 }
 
-/// Where the conversation goes on last, if the export does not tell.
+/// The newest leaf, for exports that do not name the current node.
 fn newest_leaf<'c, 'a>(chat: &'c Chat<'a>) -> Option<(&'c String, &'c Node<'a>)> {
     let time = |node: &Node<'_>| match node.message.as_ref().map(|message| &message.create_time) {
         Some(Scalar::Number(time)) => *time,
@@ -240,7 +241,7 @@ fn utterance_of(message: &Message<'_>, place: RecordSpan, sink: &mut ParseSink) 
         _ if is_call => utterance.call(recipient, call_words(content)),
         _ => {
             for part in list(content, "parts") {
-                tell_part(part, label, &mut utterance, sink);
+                write_part(part, label, &mut utterance, sink);
             }
             for key in [
                 "title",
@@ -273,7 +274,7 @@ fn utterance_of(message: &Message<'_>, place: RecordSpan, sink: &mut ParseSink) 
         let name = field(file, "name");
         if !name.is_empty() && !field(file, "mime_type").starts_with("image/") {
             utterance.note(label, &format!("[file {}]", one_line(&name)));
-            sink.record_tally.aside("file");
+            sink.record_tally.skip_inner("file");
         }
     }
     utterance
@@ -294,7 +295,7 @@ fn call_words(content: &Value) -> String {
     words.join("\n")
 }
 
-fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink: &mut ParseSink) {
+fn write_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink: &mut ParseSink) {
     if let Some(words) = part.as_str() {
         utterance.push(label, words);
         return;
@@ -307,11 +308,11 @@ fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink:
         (_, Some(words)) => utterance.push(label, words),
         ("image_asset_pointer", None) => {
             utterance.note(label, "[image]");
-            sink.record_tally.aside("image");
+            sink.record_tally.skip_inner("image");
         }
         (kind, None) if kind.ends_with("asset_pointer") => {
             utterance.note(label, "[audio]");
-            sink.record_tally.aside("audio");
+            sink.record_tally.skip_inner("audio");
         }
         (kind, None) => unknown(
             kind,
@@ -323,7 +324,7 @@ fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink:
     }
 }
 
-/// The format.
+/// ChatGPT's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "chatgpt",
     is_export: true,

@@ -90,7 +90,7 @@ impl RecordFormat for ClaudeAi {
                 Err(_) => sink.record_tally.skip("record of an unknown shape"),
             }
         }
-        sink.steps.push_back(ParseEvent::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.after()));
         Ok(())
     }
 
@@ -112,7 +112,7 @@ fn message(message: Message<'_>, json: &str, place: RecordSpan, sink: &mut Parse
     let source = |block: usize, inner: Option<usize>| json_of(json, block, inner);
     message
         .content
-        .tell(label, &mut utterance, &mut sink.record_tally, &source);
+        .write_to(label, &mut utterance, &mut sink.record_tally, &source);
     if !utterance.has_words() {
         utterance.push(label, message.text.str());
     }
@@ -121,16 +121,16 @@ fn message(message: Message<'_>, json: &str, place: RecordSpan, sink: &mut Parse
         let words = attachment.extracted_content.str();
         if words.trim().is_empty() {
             utterance.note(label, &format!("[attachment {name}]"));
-            sink.record_tally.aside("attachment");
+            sink.record_tally.skip_inner("attachment");
         } else {
             utterance.push(format!("Attachment {name}"), words);
         }
     }
     for file in &message.files {
         utterance.note(label, &format!("[file {}]", one_line(file.file_name.str())));
-        sink.record_tally.aside("file");
+        sink.record_tally.skip_inner("file");
     }
-    sink.say(utterance);
+    sink.emit(utterance);
 }
 
 fn json_of(message: &str, block: usize, inner: Option<usize>) -> Option<String> {
@@ -151,7 +151,7 @@ fn json_of(message: &str, block: usize, inner: Option<usize>) -> Option<String> 
         .map(|inner| inner.get().to_owned())
 }
 
-/// The format.
+/// Claude.ai's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "claude-ai",
     is_export: true,

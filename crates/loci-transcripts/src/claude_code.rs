@@ -1,7 +1,8 @@
-//! Claude Code: JSON lines, one record each for a prompt, a block of an answer, a tool result, and much that is not said.
+//! Reads Claude Code's JSON lines. A record holds a prompt, a block of an answer, a tool result, or
+//! bookkeeping that is not part of the conversation.
 //!
-//! A session that was resumed may repeat earlier records; a record counts as repeated when its id was seen before and
-//! its time is not later than all seen before.
+//! A resumed session may repeat earlier records. A record is a repeat when its id was seen before
+//! and its time is not later than all times seen before.
 
 use super::blocks::{Content, Source};
 use super::clock;
@@ -22,9 +23,10 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Debug)]
 pub(super) struct ClaudeCode {
     path: PathBuf,
-    /// Ids of records since the start of this read.
+    /// The ids of the records read so far.
     seen: HashSet<u64>,
-    /// Where this read began; the ids before it are looked up only when a record looks old.
+    /// The offset at which this read began. The ids before it are read only when a record looks
+    /// old.
     prefix: u64,
     allowed: AllowedRoots,
 }
@@ -110,7 +112,8 @@ impl ClaudeCode {
         }
     }
 
-    /// The file is named after its session; a subagent's file after the agent, and the record tells the session.
+    /// Returns the id of the conversation. A session's file is named after the session. A
+    /// subagent's file is named after the agent, and its records name the session.
     fn id(&self, record: &Record<'_>) -> String {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let session = record.session_id.str();
@@ -138,13 +141,13 @@ impl ClaudeCode {
             return false;
         };
         if is_old && self.prefix > 0 {
-            self.look_back();
+            self.read_earlier_ids();
         }
         !self.seen.insert(xxh3_64(uuid.as_bytes())) && is_old
     }
 
-    /// Reads the ids of the records before the start of this read.
-    fn look_back(&mut self) {
+    /// Reads the ids of the records that lie before the start of this read.
+    fn read_earlier_ids(&mut self) {
         #[derive(Deserialize)]
         struct Id<'a> {
             #[serde(borrow, default)]
@@ -214,8 +217,8 @@ impl RecordFormat for ClaudeCode {
                 utterance.at = at;
                 message
                     .content
-                    .tell(label, &mut utterance, &mut sink.record_tally, source);
-                sink.say(utterance);
+                    .write_to(label, &mut utterance, &mut sink.record_tally, source);
+                sink.emit(utterance);
             }
             ("assistant", Some(message), _) => {
                 let mut utterance = Utterance::new(place, "assistant");
@@ -227,32 +230,36 @@ impl RecordFormat for ClaudeCode {
                 let label = if is_own { "Assistant" } else { "Subagent" };
                 message
                     .content
-                    .tell(label, &mut utterance, &mut sink.record_tally, source);
-                sink.say(utterance);
+                    .write_to(label, &mut utterance, &mut sink.record_tally, source);
+                sink.emit(utterance);
             }
             ("system", _, _) => {
                 let mut utterance = Utterance::new(place, "system");
                 utterance.at = at;
-                record
-                    .content
-                    .tell("System", &mut utterance, &mut sink.record_tally, &|_, _| {
-                        None
-                    });
-                sink.say_or_skip(
+                record.content.write_to(
+                    "System",
+                    &mut utterance,
+                    &mut sink.record_tally,
+                    &|_, _| None,
+                );
+                sink.emit_or_skip(
                     utterance,
                     &format!("record type `system`, `{}`", record.subtype.str()),
                 );
             }
-            // What a person typed while the agent worked.
+            // A prompt that was typed while the agent worked.
             ("attachment", _, Some(attachment)) if attachment.kind.str() == "queued_command" => {
                 let mut utterance = Utterance::new(place, "user");
                 utterance.at = at;
                 utterance.prompt = !is_injected(attachment.prompt.first_text());
                 let label = if utterance.prompt { "User" } else { "Context" };
-                attachment
-                    .prompt
-                    .tell(label, &mut utterance, &mut sink.record_tally, &|_, _| None);
-                sink.say(utterance);
+                attachment.prompt.write_to(
+                    label,
+                    &mut utterance,
+                    &mut sink.record_tally,
+                    &|_, _| None,
+                );
+                sink.emit(utterance);
             }
             ("attachment", _, Some(attachment)) => {
                 sink.record_tally
@@ -275,7 +282,7 @@ impl RecordFormat for ClaudeCode {
     }
 }
 
-/// Text that the program put into the place of a prompt.
+/// Whether the program, not a person, wrote this text in the place of a prompt.
 fn is_injected(text: &str) -> bool {
     let text = text.trim_start();
     [
@@ -301,7 +308,7 @@ fn is_uuid(name: &str) -> bool {
         })
 }
 
-/// The JSON of a block of the record's message.
+/// Returns the JSON of one block of the record's message.
 fn json_of(record: &str, block: usize, inner: Option<usize>) -> Option<String> {
     #[derive(Deserialize)]
     struct Outer<'a> {
@@ -325,7 +332,7 @@ fn json_of(record: &str, block: usize, inner: Option<usize>) -> Option<String> {
         .map(|inner| inner.get().to_owned())
 }
 
-/// The format.
+/// Claude Code's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "claude-code",
     is_export: false,
@@ -348,7 +355,8 @@ fn is_record(keys: &Keys) -> bool {
         "ai-title" => keys.has("aiTitle") && keys.has("sessionId"),
         _ => false,
     };
-    // The id comes after the message, which may be longer than the part of the file that is examined.
+    // The id follows the message, and the message may be longer than the part of the file that is
+    // examined.
     let is_linked = keys.has("uuid") || keys.has("parentUuid") && keys.has("isSidechain");
     is_message && keys.has("sessionId") && is_linked || is_aside
 }

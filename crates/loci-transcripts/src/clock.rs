@@ -1,12 +1,12 @@
-//! Times as formats write them, as RFC 3339 in UTC.
+//! Converts the times that formats write to RFC 3339 in UTC.
 
 use super::scalar::Scalar;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// The time that a field holds: RFC 3339, a date and time without zone (taken as UTC), or seconds, milliseconds or
-/// microseconds since 1970.
+/// Returns the time in a field. The field holds RFC 3339, a date and time without a zone (read as
+/// UTC), or seconds, milliseconds or microseconds since 1970.
 pub(super) fn time(field: &Scalar<'_>) -> Option<String> {
     match field {
         Scalar::Text(text) => from_text(text),
@@ -32,7 +32,8 @@ pub(super) fn from_text(text: &str) -> Option<String> {
 }
 
 pub(super) fn from_number(number: f64) -> Option<String> {
-    // Seconds until the year 5138, then milliseconds, then microseconds.
+    // Numbers below 1e11 are seconds (until the year 5138); larger ones are milliseconds, then
+    // microseconds.
     let micros = if number.abs() < 1e11 {
         number * 1e6
     } else if number.abs() < 1e14 {
@@ -48,7 +49,8 @@ pub(super) fn from_number(number: f64) -> Option<String> {
         .map(|time| time.to_string())
 }
 
-/// `2025-01-02T03:04:05Z`, with or without a fraction: most records bear such times, and they need no parsing.
+/// Whether the text is `2025-01-02T03:04:05Z`, with or without a fraction. Most records carry such
+/// times, and these need no parsing.
 fn is_normal(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);

@@ -1,6 +1,8 @@
-//! Codex: JSON lines, in the newer shape each with a type and a payload, in the older one the payload alone.
+//! Reads Codex's JSON lines. In the newer shape each line has a type and a payload; in the older
+//! shape a line is the payload alone.
 //!
-//! The same words often stand twice, as an event and as an item of the model's conversation; the first is filed.
+//! The same text is often written twice, as an event and as an item of the model's conversation.
+//! Only the first of the two is filed.
 
 use super::blocks::{Block, Content};
 use super::clock;
@@ -16,7 +18,7 @@ use serde_json::value::RawValue;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many texts are remembered that may come a second time.
+/// How many recent texts are remembered to detect the second copy.
 pub(super) const REMEMBERED: usize = 8;
 
 #[derive(Debug)]
@@ -83,7 +85,7 @@ struct Git<'a> {
     branch: Scalar<'a>,
 }
 
-/// The two ways in which the same words are written.
+/// The two records in which Codex writes the same text.
 #[derive(Clone, Copy)]
 enum Origin {
     Event = 0,
@@ -122,14 +124,14 @@ impl RecordFormat for Codex {
             "session_meta" => {
                 Self::begin(&payload, at, sink);
                 utterance.speaker = "system".into();
-                payload.base_instructions.tell(
+                payload.base_instructions.write_to(
                     "System",
                     &mut utterance,
                     &mut sink.record_tally,
                     &|_, _| None,
                 );
                 utterance.push("System", payload.instructions.str());
-                sink.say_or_skip(utterance, "record type `session_meta`");
+                sink.emit_or_skip(utterance, "record type `session_meta`");
             }
             "turn_context" => {
                 if let Some(model) = payload.model.owned() {
@@ -141,7 +143,7 @@ impl RecordFormat for Codex {
             "compacted" => {
                 utterance.speaker = "system".into();
                 utterance.push("Summary of the conversation so far", payload.message.str());
-                sink.say_or_skip(utterance, "record type `compacted`");
+                sink.emit_or_skip(utterance, "record type `compacted`");
             }
             "event_msg" => event(&payload, utterance, sink),
             "response_item" => item(payload, utterance, sink),
@@ -153,7 +155,7 @@ impl RecordFormat for Codex {
                 Self::begin(&payload, at, sink);
                 utterance.speaker = "system".into();
                 utterance.push("System", payload.instructions.str());
-                sink.say_or_skip(utterance, "record type `session`");
+                sink.emit_or_skip(utterance, "record type `session`");
             }
             _ if line.payload.is_none() => item(payload, utterance, sink),
             kind => sink.skip_kind(kind),
@@ -174,7 +176,7 @@ fn event(payload: &Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) 
             return;
         }
     };
-    if said_before(label, words.str(), Origin::Event, sink) {
+    if is_repeated(label, words.str(), Origin::Event, sink) {
         sink.record_tally.skip("said twice");
         return;
     }
@@ -183,7 +185,7 @@ fn event(payload: &Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) 
     utterance.prompt = speaker == "user" && !is_context;
     utterance.model = sink.state.model.clone().filter(|_| speaker == "assistant");
     utterance.push(if is_context { "Context" } else { label }, words.str());
-    sink.say(utterance);
+    sink.emit(utterance);
 }
 
 fn item(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
@@ -195,14 +197,14 @@ fn item(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
             let mut twice = false;
             for content in [payload.summary, payload.content] {
                 for text in texts(&content) {
-                    if said_before("Assistant (thinking)", text, Origin::Item, sink) {
+                    if is_repeated("Assistant (thinking)", text, Origin::Item, sink) {
                         twice = true;
                     } else {
                         utterance.push("Assistant (thinking)", text);
                     }
                 }
             }
-            sink.say_or_skip(
+            sink.emit_or_skip(
                 utterance,
                 if twice {
                     "said twice"
@@ -217,18 +219,18 @@ fn item(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
                 payload.name.str(),
                 words.map(input::render_text).unwrap_or_default(),
             );
-            sink.say(utterance);
+            sink.emit(utterance);
         }
         "local_shell_call" | "web_search_call" => {
             let words = payload.action.map(input::render).unwrap_or_default();
             utterance.call(kind.trim_end_matches("_call"), words);
-            sink.say(utterance);
+            sink.emit(utterance);
         }
         "function_call_output" | "custom_tool_call_output" => {
             utterance.speaker = "tool".into();
             utterance.model = None;
             output(payload.output, &mut utterance, sink);
-            sink.say(utterance);
+            sink.emit(utterance);
         }
         _ => sink.record_tally.skip(&format!("item `{kind}`")),
     }
@@ -243,16 +245,16 @@ fn message(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink)
         "developer" => ("system", "Developer"),
         _ => ("system", "System"),
     };
-    let twin = if speaker == "system" { "User" } else { label };
-    if said_before(twin, &whole, Origin::Item, sink) {
-        // Pictures stand only in the item.
+    let event_label = if speaker == "system" { "User" } else { label };
+    if is_repeated(event_label, &whole, Origin::Item, sink) {
+        // Images are only in the item, never in the event.
         let mut pictures = Utterance::new(utterance.place, speaker);
         if let Content::Blocks(blocks) = payload.content {
             let pictures_only = blocks
                 .into_iter()
                 .filter(|block| block.kind.str() == "input_image")
                 .collect();
-            Content::Blocks(pictures_only).tell(
+            Content::Blocks(pictures_only).write_to(
                 label,
                 &mut pictures,
                 &mut sink.record_tally,
@@ -269,11 +271,11 @@ fn message(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink)
     }
     payload
         .content
-        .tell(label, &mut utterance, &mut sink.record_tally, &|_, _| None);
-    sink.say(utterance);
+        .write_to(label, &mut utterance, &mut sink.record_tally, &|_, _| None);
+    sink.emit(utterance);
 }
 
-/// What a tool gave back: text, blocks, or text and exit code wrapped in JSON.
+/// Adds the output of a tool: text, blocks, or JSON that wraps text and an exit code.
 fn output(output: Option<&RawValue>, utterance: &mut Utterance, sink: &mut ParseSink) {
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -302,7 +304,7 @@ fn output(output: Option<&RawValue>, utterance: &mut Utterance, sink: &mut Parse
         let error = wrapped.success == Scalar::Bool(false);
         match wrapped.content {
             Content::Nothing => utterance.output(error, wrapped.output.text().unwrap_or(json)),
-            content => content.tell(
+            content => content.write_to(
                 super::utterance::output_label(error),
                 utterance,
                 &mut sink.record_tally,
@@ -322,9 +324,11 @@ fn output(output: Option<&RawValue>, utterance: &mut Utterance, sink: &mut Parse
             }
             _ => utterance.output(false, text),
         },
-        Ok(content) => content.tell("Tool output", utterance, &mut sink.record_tally, &|_, _| {
-            None
-        }),
+        Ok(content) => {
+            content.write_to("Tool output", utterance, &mut sink.record_tally, &|_, _| {
+                None
+            });
+        }
         Err(_) => utterance.output(false, json),
     }
 }
@@ -341,8 +345,8 @@ fn texts<'c>(content: &'c Content<'_>) -> Vec<&'c str> {
     }
 }
 
-/// Whether the words were said lately in the other of the two ways.
-fn said_before(label: &str, words: &str, origin: Origin, sink: &mut ParseSink) -> bool {
+/// Whether the same text was read recently from the other kind of record.
+fn is_repeated(label: &str, words: &str, origin: Origin, sink: &mut ParseSink) -> bool {
     let words = words.trim();
     if words.is_empty() {
         return false;
@@ -360,7 +364,7 @@ fn said_before(label: &str, words: &str, origin: Origin, sink: &mut ParseSink) -
     false
 }
 
-/// Text that the program put into the place of a prompt.
+/// Whether the program, not a person, wrote this text in the place of a prompt.
 fn is_injected(text: &str) -> bool {
     let text = text.trim_start();
     [
@@ -379,7 +383,7 @@ fn is_injected(text: &str) -> bool {
     .any(|start| text.starts_with(start))
 }
 
-/// The format.
+/// Codex's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "codex",
     is_export: false,

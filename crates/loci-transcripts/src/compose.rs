@@ -1,52 +1,54 @@
-//! From messages to pieces.
+//! Turns messages into pieces.
 //!
-//! One piece is open at a time and closed when the next words do not fit, so that what a piece holds depends only on
-//! what was said before. Closed pieces wait until their first message can no longer repeat one of them.
+//! One piece is open at a time. It is closed when the next text does not fit, so its content
+//! depends only on earlier messages. Closed pieces with the same start line are held back together,
+//! because no two of them may have the same text.
 
 use super::cut::first_part;
 use super::event::Piece;
 use super::record_tally::clip;
-use super::utterance::{MOST_TOOLS, Segment, Utterance};
+use super::utterance::{MAX_TOOLS, Segment, Utterance};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The size that pieces are cut to.
+/// The target size of a piece.
 const PIECE_BYTES: usize = 4_000;
-/// An exchange that is longer gets points of rest inside.
+/// A longer exchange gets resume points inside it.
 const REST_BYTES: usize = 256 * 1_024;
-/// Longest name of a speaker, a tool or a model: every piece of a message has them.
+/// The longest name of a speaker, tool or model. Every piece of a message repeats these names.
 const MAX_NAME_BYTES: usize = 200;
-/// What is added at least to a piece that may not be closed yet.
+/// The minimum that is added to a piece that may not be closed yet.
 const MIN_SLICE_BYTES: usize = 500;
 
-/// A piece, and the messages that end in it.
+/// A piece, and the number of messages that end in it.
 #[derive(Debug, Default)]
 pub(super) struct Finished {
     pub(super) piece: Piece,
     pub(super) messages: u32,
-    /// Bytes of the marker line, where the piece goes on with a message that began before it.
-    joint: usize,
+    /// The length of the marker line, if the piece continues a message that began in an earlier
+    /// piece.
+    marker_length: usize,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Composer {
     exchange: u32,
     part: u32,
-    /// Whether the exchange has words.
+    /// Whether the exchange has any text.
     begun: bool,
     open: Option<Finished>,
     /// Closed pieces that begin on the same line, and the digests of their texts.
     group: Vec<Finished>,
     texts: HashSet<u64>,
-    /// How much longer pieces of the group must be to differ.
+    /// How many bytes pieces of the group must grow to differ.
     stretch: usize,
-    /// Bytes since the last point of rest.
+    /// Bytes since the last resume point.
     written: usize,
     waiting: u64,
 }
 
 impl Composer {
-    /// Goes on after `exchange`, or inside it if `part` is not 0.
+    /// Continues after `exchange`, or inside it if `part` is not 0.
     pub(super) fn resume(exchange: u32, part: u32) -> Self {
         Self {
             exchange: if part > 0 {
@@ -60,7 +62,7 @@ impl Composer {
         }
     }
 
-    /// The exchange and part behind which reading can go on: `part` is 0 between exchanges.
+    /// The exchange and part after which reading can resume; `part` is 0 between exchanges.
     pub(super) fn position(&self) -> (u32, u32) {
         if self.begun {
             (self.exchange + 1, self.part)
@@ -69,22 +71,22 @@ impl Composer {
         }
     }
 
-    /// Whether an exchange is under way.
+    /// Whether an exchange is in progress.
     pub(super) fn has_words(&self) -> bool {
         self.begun
     }
 
-    /// Messages that were added and are in no piece that was given out.
+    /// The number of added messages that are not yet in a returned piece.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// Whether the exchange is so long that it should rest behind this message.
+    /// Whether the exchange is long enough for a resume point after this message.
     pub(super) fn is_long(&self) -> bool {
         self.written > REST_BYTES
     }
 
-    /// Adds a message to the exchange; gives out what is finished.
+    /// Adds a message to the exchange and moves finished pieces to `out`.
     pub(super) fn add(&mut self, utterance: &Utterance, out: &mut Vec<Finished>) {
         self.begun = true;
         self.waiting += 1;
@@ -96,17 +98,18 @@ impl Composer {
         }
     }
 
-    /// Ends the piece that is open, not the exchange.
+    /// Closes the open piece without ending the exchange.
     pub(super) fn rest(&mut self, out: &mut Vec<Finished>) {
         self.close(out);
-        // Nothing follows that could make the last piece differ, so it joins the one before it.
+        // No text follows that could make the last piece differ, so a duplicate is merged into the
+        // piece before it.
         while let Some(last) = self.group.pop() {
             let digest = xxh3_64(last.piece.text.as_bytes());
-            let is_twin = self
+            let is_duplicate = self
                 .group
                 .iter()
                 .any(|other| other.piece.text == last.piece.text);
-            match self.group.last_mut().filter(|_| is_twin) {
+            match self.group.last_mut().filter(|_| is_duplicate) {
                 Some(before) => {
                     before.absorb(last);
                     self.part -= 1;
@@ -118,7 +121,7 @@ impl Composer {
                 }
             }
         }
-        self.give_out(out);
+        self.flush_group(out);
         self.written = 0;
     }
 
@@ -185,7 +188,7 @@ impl Composer {
         }
     }
 
-    /// Whether the open piece differs from all that begin on the same line.
+    /// Whether the open piece differs from all closed pieces that begin on the same line.
     fn may_close(&self) -> bool {
         let (Some(open), Some(first)) = (&self.open, self.group.first()) else {
             return true;
@@ -200,7 +203,7 @@ impl Composer {
         };
         let begins = |group: &Finished| group.piece.start_line == open.piece.start_line;
         if !self.group.first().is_some_and(begins) {
-            self.give_out(out);
+            self.flush_group(out);
         }
         self.part += 1;
         open.piece.exchange = self.exchange + 1;
@@ -210,7 +213,7 @@ impl Composer {
         self.group.push(open);
     }
 
-    fn give_out(&mut self, out: &mut Vec<Finished>) {
+    fn flush_group(&mut self, out: &mut Vec<Finished>) {
         let messages: u32 = self.group.iter().map(|piece| piece.messages).sum();
         self.waiting = self.waiting.saturating_sub(u64::from(messages));
         out.append(&mut self.group);
@@ -240,7 +243,7 @@ impl Finished {
         text.push_str(label);
         text.push_str(if continued { " (continued):\n" } else { ":\n" });
         if opens && continued {
-            self.joint = text.len();
+            self.marker_length = text.len();
         }
     }
 
@@ -266,8 +269,12 @@ impl Finished {
     }
 
     fn absorb(&mut self, later: Self) {
-        let words = later.piece.text.get(later.joint..).unwrap_or_default();
-        if later.joint == 0 {
+        let words = later
+            .piece
+            .text
+            .get(later.marker_length..)
+            .unwrap_or_default();
+        if later.marker_length == 0 {
             self.piece.text.push_str("\n\n");
         }
         self.piece.text.push_str(words);
@@ -287,7 +294,7 @@ impl Finished {
 
 fn add_new(list: &mut Vec<String>, item: &str) {
     let item = clip(item, MAX_NAME_BYTES);
-    if list.len() < MOST_TOOLS && !list.iter().any(|known| known == item) {
+    if list.len() < MAX_TOOLS && !list.iter().any(|known| known == item) {
         list.push(item.to_owned());
     }
 }

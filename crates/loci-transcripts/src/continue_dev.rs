@@ -1,4 +1,5 @@
-//! Continue: a session as one object; each entry of its history holds a message and what was attached to it.
+//! Reads Continue's sessions. A session is one JSON object, and each entry of its history holds a
+//! message and its attachments.
 
 use super::blocks::unknown;
 use super::clock;
@@ -40,7 +41,7 @@ impl RecordFormat for Continue {
                         "text" => utterance.push(label, word(part, "text")),
                         "imageUrl" => {
                             utterance.note(label, "[image]");
-                            sink.record_tally.aside("image");
+                            sink.record_tally.skip_inner("image");
                         }
                         kind => unknown(
                             kind,
@@ -66,7 +67,7 @@ impl RecordFormat for Continue {
             let name = one_line(word(item, "name"));
             utterance.push(format!("Context {name}"), word(item, "content"));
         }
-        sink.say(utterance);
+        sink.emit(utterance);
         Ok(())
     }
 
@@ -90,7 +91,7 @@ impl RecordFormat for Continue {
     }
 }
 
-/// The format.
+/// Continue's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "continue",
     is_export: false,

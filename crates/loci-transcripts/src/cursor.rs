@@ -1,5 +1,5 @@
-//! Cursor: a table of keys and JSON values. `composerData:<id>` is a conversation that lists its messages, or holds them
-//! in older versions; `bubbleId:<conversation>:<id>` is a message.
+//! Reads Cursor's table of keys and JSON values. `composerData:<id>` is a conversation, which lists
+//! its messages or, in older versions, contains them. `bubbleId:<conversation>:<id>` is a message.
 
 use super::clock;
 use super::database::RowFormat;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 const TABLE: &str = "cursorDiskKV";
 
-/// What a key names.
+/// The row that a key identifies.
 enum Key {
     Conversation(String),
     Message(String, String),
@@ -32,7 +32,7 @@ fn key(row: &Row<'_>) -> Option<Key> {
     Some(Key::Message(conversation.to_owned(), id.to_owned()))
 }
 
-/// The conversations of a database that have messages.
+/// Returns the conversations of a database that have messages.
 pub(super) fn index(file: &DatabaseFile) -> Vec<Entry> {
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
     let mut bytes: HashMap<String, usize> = HashMap::new();
@@ -77,7 +77,8 @@ pub(super) fn index(file: &DatabaseFile) -> Vec<Entry> {
         .collect()
 }
 
-/// The messages of some conversations. What a conversation does not list comes last, by time.
+/// Returns the messages of a batch of conversations. Messages that their conversation does not list
+/// come last, by time.
 pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
     let mut orders: HashMap<&str, HashMap<&str, usize>> = HashMap::new();
     for entry in batch.entries {
@@ -133,8 +134,8 @@ pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
         .collect()
 }
 
-/// Lays down one message.
-pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
+/// Passes one message to the sink.
+pub(super) fn emit(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     let bubble = &loaded.message;
     let is_user = bubble.get("type").and_then(Value::as_u64) == Some(1);
     let (speaker, label) = if is_user {
@@ -171,16 +172,16 @@ pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     }
     for _ in list(bubble, "images") {
         utterance.note(label, "[image]");
-        sink.record_tally.aside("image");
+        sink.record_tally.skip_inner("image");
     }
-    sink.say(utterance);
+    sink.emit(utterance);
 }
 
-/// The format.
+/// Cursor's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "cursor",
     is_export: true,
     sign: Sign::Database(|path| has_extension(path, "vscdb")),
-    layout: Layout::Rows(&RowFormat { index, load, tell }),
+    layout: Layout::Rows(&RowFormat { index, load, emit }),
     companions: Companions::OF_DATABASE,
 };

@@ -1,7 +1,8 @@
-//! Where to cut a long text: between paragraphs, else lines, else sentences, else words, else characters.
+//! Finds where to cut a long text: between paragraphs, else lines, else sentences, else words, else
+//! characters.
 
-/// The length of the first part of `text` that is at most `limit` bytes long, but at least one character. The whole
-/// length if it fits.
+/// Returns the length of the first part of `text`: at most `limit` bytes, but at least one
+/// character. Returns the whole length if the text fits.
 pub(super) fn first_part(text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return text.len();
@@ -14,7 +15,7 @@ pub(super) fn first_part(text: &str, limit: usize) -> usize {
         let at = window.rfind(mark)? + mark.len();
         (at >= least).then_some(at)
     };
-    // A cut far from the limit makes many small parts, so each weaker place is only looked for near the end.
+    // A cut far before the limit would make many small parts, so only the second half is searched.
     let half = limit / 2;
     after("\n\n", half)
         .or_else(|| after("\n", half))
@@ -28,7 +29,7 @@ pub(super) fn first_part(text: &str, limit: usize) -> usize {
         .unwrap_or(end)
 }
 
-/// The last character boundary at or before `limit`, but behind the first character.
+/// Returns the last character boundary at or before `limit`, but after the first character.
 fn boundary(text: &str, limit: usize) -> usize {
     let mut end = limit.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,7 +1,7 @@
-//! Conversations that are rows of an SQLite database, read without SQLite and never written.
+//! Reads conversations from the rows of an SQLite database, without SQLite and without writing.
 //!
-//! Rows come in no useful order, so the database is scanned once to list its conversations and then once for each
-//! batch of them that fits into memory.
+//! Rows come in no useful order. The database is therefore scanned once to list its conversations,
+//! and then once for each batch of conversations that fits into memory.
 
 use super::clock;
 use super::error::Error;
@@ -16,15 +16,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What is read of the database at a time.
+/// The size of a batch of conversations that is loaded at once.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// A conversation that the database holds, and how much of it.
+/// A conversation in the database, and its size.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) about: Conversation,
     pub(super) bytes: usize,
-    /// The order of its messages, where these do not tell.
+    /// The ids of its messages in order, if the messages do not define their order.
     pub(super) order: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Entry {
     }
 }
 
-/// One message and its parts. Those of one conversation come together and in order.
+/// One message and its parts. The messages of one conversation are adjacent and in order.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) conversation: String,
@@ -46,7 +46,7 @@ pub(super) struct Loaded {
     pub(super) parts: Vec<Value>,
 }
 
-/// The conversations that are wanted from one scan.
+/// The conversations to load in one scan.
 #[derive(Debug)]
 pub(super) struct Batch<'e> {
     pub(super) entries: &'e [Entry],
@@ -59,15 +59,15 @@ impl Batch<'_> {
     }
 }
 
-/// How one program keeps conversations in a database.
+/// How one program stores conversations in a database.
 #[derive(Debug)]
 pub(super) struct RowFormat {
-    /// The conversations of a database.
+    /// Lists the conversations of a database.
     pub(super) index: fn(&DatabaseFile) -> Vec<Entry>,
-    /// The messages of some of them.
+    /// Loads the messages of a batch of conversations.
     pub(super) load: fn(&DatabaseFile, &Batch<'_>) -> Vec<Loaded>,
-    /// Reads one message.
-    pub(super) tell: fn(&Loaded, RecordSpan, &mut ParseSink),
+    /// Passes one message to the sink.
+    pub(super) emit: fn(&Loaded, RecordSpan, &mut ParseSink),
 }
 
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(super) struct Rows {
     format: &'static RowFormat,
     path: PathBuf,
     allowed: AllowedRoots,
-    /// Conversations before the mark, and the digest of them.
+    /// The number of conversations before the mark, and their digest.
     mark: (u64, u64),
     open: Option<Open>,
 }
@@ -84,9 +84,9 @@ pub(super) struct Rows {
 struct Open {
     file: DatabaseFile,
     entries: Vec<Entry>,
-    /// The conversation that comes next.
+    /// The index of the next conversation.
     next: usize,
-    /// Conversations whose messages are loaded.
+    /// The index after the last conversation that is loaded.
     loaded: usize,
     messages: HashMap<String, Vec<Loaded>>,
 }
@@ -107,7 +107,7 @@ impl Rows {
         }
     }
 
-    /// Reads one conversation into the desk.
+    /// Passes one conversation to the sink. Returns `false` at the end.
     pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         if self.open.is_none() {
             self.open = Some(self.open()?);
@@ -122,14 +122,14 @@ impl Rows {
             return Ok(false);
         };
         open.next += 1;
-        sink.state.check = follow(sink.state.check, entry);
+        sink.state.check = extend_digest(sink.state.check, entry);
         sink.steps
             .push_back(ParseEvent::Conversation(entry.about.clone()));
         let messages = open.messages.remove(&entry.about.id).unwrap_or_default();
         for (i, message) in (0..).zip(&messages) {
             let place = RecordSpan::default().message(i);
             sink.record_tally.read();
-            (self.format.tell)(message, place, sink);
+            (self.format.emit)(message, place, sink);
         }
         sink.steps.push_back(ParseEvent::Over(RecordSpan {
             to: Some(Point {
@@ -157,7 +157,7 @@ impl Rows {
         let read = usize::try_from(read).unwrap_or(usize::MAX);
         let is_same = entries
             .get(..read)
-            .is_some_and(|before| before.iter().fold(0, follow) == check);
+            .is_some_and(|before| before.iter().fold(0, extend_digest) == check);
         if !is_same {
             return Err(Error::Rewritten {
                 path: self.path.clone(),
@@ -173,7 +173,7 @@ impl Rows {
     }
 }
 
-fn follow(check: u64, entry: &Entry) -> u64 {
+fn extend_digest(check: u64, entry: &Entry) -> u64 {
     xxh3_64_with_seed(
         format!("{}\n{}", entry.about.id, entry.bytes).as_bytes(),
         check,
@@ -213,7 +213,7 @@ impl Open {
     }
 }
 
-/// A table by name: where its tree starts, and its columns in order.
+/// A table: the root page of its tree, and its columns in order.
 #[derive(Debug)]
 pub(super) struct Table {
     root: Option<u32>,
@@ -262,7 +262,7 @@ impl Row<'_> {
         self.cells.get(at)
     }
 
-    /// Text, or bytes as text; empty if there is none.
+    /// Returns text, or bytes converted to text; empty if the cell holds neither.
     pub(super) fn text(&self, column: &str) -> String {
         match self.cell(column) {
             Some(Cell::Text(text)) => text.clone(),
@@ -283,7 +283,7 @@ impl Row<'_> {
     }
 }
 
-/// The names of the columns in a `CREATE TABLE` statement.
+/// Returns the column names of a `CREATE TABLE` statement.
 fn columns(sql: &str) -> Vec<String> {
     let body = sql.split_once('(').map_or("", |(_, body)| body);
     let mut names = Vec::new();

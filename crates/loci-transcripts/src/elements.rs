@@ -1,20 +1,21 @@
-//! The elements of one JSON array, one at a time, found by their byte bounds.
+//! Splits one JSON array into its elements by byte position.
 //!
-//! The array is the whole document, or the value of one key of the document's object; the other fields of that object
-//! are its frame. Only one element is held. What an element means is not judged here.
+//! The array is the whole document, or the value of one key of the document's object. The other
+//! fields of that object are the frame. Only one element is held in memory. This module does not
+//! interpret elements.
 
 use super::records::Next;
 use super::utterance::{Point, RecordSpan};
 use std::io::{self, BufRead};
 
-/// A frame that is longer is cut, and then says nothing.
+/// A longer frame is truncated, which makes it invalid JSON, so it is ignored.
 const MAX_FRAME_BYTES: usize = 1 << 20;
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Elements<R> {
     input: R,
-    /// The key whose value is the array; `None` when the document is the array.
+    /// The key of the array; `None` when the document is the array.
     key: Option<&'static str>,
     limit: usize,
     stage: Stage,
@@ -32,7 +33,7 @@ enum Stage {
 }
 
 impl<R: BufRead> Elements<R> {
-    /// Reads from `point`: the start of the document, or a place between two elements.
+    /// Reads from `point`, which is the start of the document or a position between two elements.
     pub(super) fn new(input: R, key: Option<&'static str>, limit: usize, point: Point) -> Self {
         Self {
             input,
@@ -54,7 +55,7 @@ impl<R: BufRead> Elements<R> {
         &self.element
     }
 
-    /// The fields that were found beside the array so far, as an object in which the array is `null`.
+    /// The fields read so far outside the array, as an object in which the array is `null`.
     pub(super) fn frame(&self) -> &[u8] {
         &self.frame
     }
@@ -133,7 +134,7 @@ impl<R: BufRead> Elements<R> {
         self.offset += 1;
     }
 
-    /// Goes behind the bracket that opens the array, and keeps the fields before it as the frame.
+    /// Moves past the opening bracket of the array and keeps the fields before it as the frame.
     fn find_array(&mut self) -> io::Result<bool> {
         let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
         let (mut string, mut last_key) = (Vec::new(), Vec::new());
@@ -206,7 +207,7 @@ impl<R: BufRead> Elements<R> {
     }
 }
 
-/// Where one element ends.
+/// Finds the end of one element.
 #[derive(Debug, Default)]
 struct Scan {
     inside: Inside,
@@ -218,7 +219,7 @@ struct Scan {
 enum Inside {
     #[default]
     Nothing,
-    /// A number or a word, which ends where something else begins.
+    /// A number or a literal, which ends at the next delimiter.
     Bare,
     List,
     Text,
@@ -226,7 +227,7 @@ enum Inside {
 }
 
 impl Scan {
-    /// How many of `bytes` belong to the element.
+    /// Returns how many of `bytes` belong to the element.
     fn advance(&mut self, bytes: &[u8]) -> usize {
         for (i, &byte) in bytes.iter().enumerate() {
             match (self.inside, byte) {

@@ -1,18 +1,19 @@
-//! Why a conversation cannot be read on. What is wrong inside a record is never an error; it is counted in the tally.
+//! Errors that stop the reading of a conversation. A malformed record is not an error; it is
+//! counted in the tally.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why reading stopped.
+/// The reason that reading stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file, or one that belongs to it, could not be read.
+    /// The file, or one of its companion files, could not be read.
     #[error("failed to read `{}`", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is an SQLite database that could not be opened.
@@ -20,18 +21,19 @@ pub enum Error {
     Database {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error of the database reader.
         source: loci_salvage::SalvageError,
     },
-    /// The file ends inside its JSON, or is not the JSON that its format promises. What was read before holds.
-    #[error("`{}` is not whole: {detail}", path.display())]
+    /// The JSON of the file ends too early, or does not have the shape of its format. Everything
+    /// that was read before is valid.
+    #[error("`{}` is incomplete or malformed: {detail}", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
         /// What was expected.
         detail: &'static str,
     },
-    /// What was read before the mark is no longer there: read the source again from its start.
+    /// The content before the mark has changed, so the source must be read again from its start.
     #[error("`{}` was rewritten since it was read", path.display())]
     Rewritten {
         /// The file.

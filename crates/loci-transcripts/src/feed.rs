@@ -1,4 +1,5 @@
-//! Where steps come from: the records of a file, the files of a folder, or the rows of a database.
+//! The source of parse events: the records of a file, the files of a folder, or the rows of a
+//! database.
 
 use super::database::Rows;
 use super::elements::Elements;
@@ -6,10 +7,10 @@ use super::error::Error;
 use super::format::{Format, Layout, Opening};
 use super::lines::Lines;
 use super::mark::Mark;
-use super::mend::mend;
 use super::opencode::Folder;
 use super::records::{Next, Records};
 use super::sink::{ParseSink, RecordFormat};
+use super::surrogates::replace_lone_surrogates;
 use loci_files::allowed::AllowedRoots;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -58,7 +59,7 @@ impl<R: BufRead> Feed<R> {
         }))
     }
 
-    /// Reads one record into the desk. `false` at the end.
+    /// Passes one record to the sink. Returns `false` at the end.
     pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         match self {
             Self::Records(feed) => feed.advance(sink),
@@ -97,7 +98,7 @@ impl<R: BufRead> RecordFeed<R> {
                 if is_json && text.trim().is_empty() {
                     return Ok(true);
                 }
-                if is_json && matches!(next, Next::Unfinished(_)) && !is_whole(&text) {
+                if is_json && matches!(next, Next::Unfinished(_)) && !is_valid_json(&text) {
                     self.format.end(sink);
                     return Ok(false);
                 }
@@ -105,12 +106,12 @@ impl<R: BufRead> RecordFeed<R> {
                     sink.record_tally.read();
                 }
                 if self.format.record(&text, place, sink).is_err() {
-                    let mended = mend(&text).map_or(text, Cow::Owned);
-                    if self.format.record(&mended, place, sink).is_err() {
+                    let repaired = replace_lone_surrogates(&text).map_or(text, Cow::Owned);
+                    if self.format.record(&repaired, place, sink).is_err() {
                         if !is_json {
                             sink.record_tally.read();
                         }
-                        sink.record_tally.skip(if is_whole(&mended) {
+                        sink.record_tally.skip(if is_valid_json(&repaired) {
                             "record of an unknown shape"
                         } else {
                             "line is not JSON"
@@ -120,7 +121,7 @@ impl<R: BufRead> RecordFeed<R> {
                 Ok(true)
             }
             Next::TooLong => {
-                sink.record_tally.aside(match self.records {
+                sink.record_tally.skip_inner(match self.records {
                     Records::Lines(_) => "line longer than 64 MiB",
                     Records::Elements(_) => "element too long",
                 });
@@ -157,6 +158,6 @@ impl<R: BufRead> RecordFeed<R> {
     }
 }
 
-fn is_whole(json: &str) -> bool {
+fn is_valid_json(json: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(json).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Fields of JSON objects whose shape is not known beforehand.
+//! Accessors for JSON objects of unknown shape.
 
 use super::clock;
 use super::scalar::Scalar;

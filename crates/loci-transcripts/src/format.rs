@@ -1,7 +1,7 @@
-//! The formats that conversations come in: one table.
+//! The table of transcript formats.
 //!
-//! A format is one file with a [`Spec`] and one line of the table. The order matters only among formats
-//! that are recognised in the same way: the first one that accepts a file has it.
+//! A format is one file with a [`Spec`] and one line of the table. The order matters only among
+//! formats with the same kind of [`Sign`]: the first one that accepts a file wins.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use super::{
     opencode, plain, slack,
 };
 
-/// What is particular to a format.
+/// The properties of a format.
 pub(super) struct Spec {
-    /// The name of the program that writes it, as it stands in metadata.
+    /// The name of the program that writes it, as stored in metadata.
     pub(super) name: &'static str,
-    /// Whether one file holds many conversations, each known by its own id.
+    /// Whether one file holds many conversations, each identified by its own id.
     pub(super) is_export: bool,
     /// How a file of this format is recognised.
     pub(super) sign: Sign,
@@ -35,52 +35,52 @@ pub(super) struct Spec {
 pub(super) enum Layout {
     /// A record per line.
     Lines(NewReader),
-    /// The elements of a JSON array: the whole file, or the value of `key` in it. A longer element than
-    /// `limit` bytes is skipped and counted.
+    /// The elements of a JSON array, which is the whole file or the value of `key`. Elements longer
+    /// than `limit` bytes are skipped and counted.
     Elements {
         key: Option<&'static str>,
         limit: usize,
         reader: NewReader,
     },
-    /// Files of a folder that the file names.
+    /// Files of a folder that is derived from the path of the file.
     Folder,
     /// Rows of an SQLite database.
     Rows(&'static RowFormat),
 }
 
-/// Makes the reader of a file.
+/// Creates the record reader of a file.
 pub(super) type NewReader = fn(&Opening<'_>) -> Box<dyn RecordFormat>;
 
 /// A file that is being opened.
 pub(super) struct Opening<'a> {
     pub(super) path: &'a Path,
-    /// Where reading begins.
+    /// The position at which reading begins.
     pub(super) point: Point,
     pub(super) allowed: &'a AllowedRoots,
 }
 
-/// The files of a conversation beside the one that stands for it.
+/// The other files of a conversation, beside its main file.
 pub(super) struct Companions {
     /// The files whose change means that the conversation changed.
     pub(super) files: fn(&Path, &AllowedRoots) -> Vec<PathBuf>,
-    /// Where they lie: folders and files, whether they exist or not.
+    /// The folders and files that can hold them, whether they exist or not.
     pub(super) places: fn(&Path) -> Vec<PathBuf>,
 }
 
 impl Companions {
-    /// None.
+    /// No other files.
     pub(super) const NONE: Self = Self {
         files: |_, _| Vec::new(),
         places: |_| Vec::new(),
     };
-    /// The log and the journal of an SQLite database.
+    /// The write-ahead log and the journal of an SQLite database.
     pub(super) const OF_DATABASE: Self = Self {
-        files: |path, _| vec![beside(path, "-wal")],
-        places: |path| vec![beside(path, "-wal"), beside(path, "-journal")],
+        files: |path, _| vec![with_suffix(path, "-wal")],
+        places: |path| vec![with_suffix(path, "-wal"), with_suffix(path, "-journal")],
     };
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -89,7 +89,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// Defines [`Format`] and the table of specs.
 macro_rules! formats {
     ($( $(#[$doc:meta])* $name:ident => $spec:expr, )*) => {
-        /// How a file stores its conversations.
+        /// The way in which a file stores its conversations.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum Format {
@@ -141,13 +141,13 @@ formats! {
 }
 
 impl Format {
-    /// The name of the program that writes it, as it stands in metadata.
+    /// The name of the program that writes the format, as stored in metadata.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
 
-    /// Whether one file holds many conversations, each known by its own id, so that a conversation in a
-    /// later export is the same source although it comes from another file.
+    /// Whether one file holds many conversations, each identified by its own id. A conversation in
+    /// a later export is then the same source, although it comes from another file.
     pub fn is_export(self) -> bool {
         self.spec().is_export
     }

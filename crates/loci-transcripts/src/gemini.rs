@@ -1,4 +1,5 @@
-//! Gemini CLI: a session as one object with a list of messages, and `logs.json`, a list of the prompts of many sessions.
+//! Reads Gemini CLI's files: a session as one object with a list of messages, and `logs.json`, a
+//! list of the prompts of many sessions.
 
 use super::blocks::unknown;
 use super::clock;
@@ -13,7 +14,7 @@ use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance, output_label};
 use serde_json::Value;
 
-/// One session; its messages are the records.
+/// One session, whose messages are the records.
 #[derive(Debug)]
 pub(super) struct Session;
 
@@ -26,7 +27,7 @@ impl RecordFormat for Session {
     ) -> Result<(), Misread> {
         let message: Value = serde_json::from_str(text)?;
         let utterance = utterance_of(&message, place, sink);
-        sink.say(utterance);
+        sink.emit(utterance);
         Ok(())
     }
 
@@ -37,7 +38,7 @@ impl RecordFormat for Session {
     }
 }
 
-/// `logs.json`: what was typed, session after session.
+/// `logs.json`: the prompts that were typed, session after session.
 #[derive(Debug)]
 pub(super) struct Prompts;
 
@@ -74,12 +75,12 @@ impl RecordFormat for Prompts {
             if is_user { "User" } else { "Assistant" },
             word(&prompt, "message"),
         );
-        sink.say(utterance);
+        sink.emit(utterance);
         Ok(())
     }
 }
 
-/// Takes what a session says of itself.
+/// Takes the session's id, times and other facts.
 pub(super) fn learn(session: &Value, sink: &mut ParseSink) {
     let facts = &mut sink.conversation;
     if facts.id.is_empty() {
@@ -100,7 +101,7 @@ pub(super) fn learn(session: &Value, sink: &mut ParseSink) {
     }
 }
 
-/// One message, its thoughts, and the tools that it calls with what they gave back.
+/// Returns one message with its thoughts, its tool calls and their output.
 pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseSink) -> Utterance {
     let kind = word(message, "type");
     let content = message.get("content").unwrap_or(&Value::Null);
@@ -129,7 +130,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
         utterance.push(format!("{label} (thinking)"), words.trim());
     }
     let calls = list(message, "toolCalls");
-    tell_parts(content, label, calls.is_empty(), &mut utterance, sink);
+    write_parts(content, label, calls.is_empty(), &mut utterance, sink);
     for call in calls {
         utterance.call(
             word(call, "name"),
@@ -139,7 +140,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
         let before = utterance.segments.len();
         match call.get("result") {
             Some(Value::String(text)) => utterance.output(error, text.as_str()),
-            Some(result) => tell_parts(result, output_label(error), true, &mut utterance, sink),
+            Some(result) => write_parts(result, output_label(error), true, &mut utterance, sink),
             None => {}
         }
         if utterance.segments.len() == before {
@@ -149,7 +150,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
     utterance
 }
 
-fn tell_parts(
+fn write_parts(
     content: &Value,
     label: &'static str,
     with_calls: bool,
@@ -195,7 +196,7 @@ fn tell_parts(
             .is_some()
         {
             utterance.note(label, "[image]");
-            sink.record_tally.aside("image");
+            sink.record_tally.skip_inner("image");
         } else {
             let kind = part
                 .as_object()
@@ -217,7 +218,7 @@ fn first_text(content: &Value) -> &str {
     part.as_str().unwrap_or_else(|| word(part, "text"))
 }
 
-/// Whether the message is what the program told the model, not what a person said.
+/// Whether the program wrote the message for the model, rather than a person.
 pub(super) fn is_context(message: &Value) -> bool {
     is_injected(first_text(message.get("content").unwrap_or(&Value::Null)))
 }
@@ -231,7 +232,7 @@ fn only_results(content: &Value) -> bool {
     })
 }
 
-/// Text that the program put into the place of a prompt.
+/// Whether the program, not a person, wrote this text in the place of a prompt.
 fn is_injected(text: &str) -> bool {
     let text = text.trim_start();
     ["<session_context>", "<hook_context>", "<state_snapshot>"]

@@ -1,7 +1,8 @@
-//! Gemini CLI: a session as JSON lines. A message is written anew, under its id, whenever it changes.
+//! Reads Gemini CLI's sessions in JSON lines. A message is written again, under the same id,
+//! whenever it changes.
 //!
-//! The messages of an exchange are held until the next prompt, so that each is filed once in its last form. What a
-//! rewind takes back was still said, and stays.
+//! The messages of an exchange are held until the next prompt, so that each is filed once, in its
+//! last form. Messages that a rewind removes from the session stay in the transcript.
 
 use super::field::{list, word};
 use super::format::{Companions, Layout, Spec};
@@ -11,9 +12,9 @@ use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance};
 use serde_json::Value;
 
-/// An exchange that is longer is let go in between; what is written anew later is then filed again.
+/// A longer exchange is released early. A message that is rewritten after that is filed twice.
 const HOLD_BYTES: usize = 256 * 1_024;
-/// What a message costs beside its words.
+/// The estimated overhead of a message beside its text.
 const MESSAGE_BYTES: usize = 200;
 
 #[derive(Debug, Default)]
@@ -28,7 +29,8 @@ impl GeminiLog {
         let mut utterance = utterance_of(message, RecordSpan { to: None, ..place }, sink);
         if let Some((_, known)) = self.held.iter_mut().find(|(known, _)| known == id) {
             sink.record_tally.skip("rewritten record");
-            // What began an exchange goes on to do so, and nothing else does: a mark may stand before it.
+            // The rewritten message begins an exchange exactly if the first version did, because a
+            // mark may point to the position before it.
             if utterance.has_words() || !known.prompt {
                 utterance.prompt = known.prompt;
                 utterance.end = Some(place.number);
@@ -38,7 +40,7 @@ impl GeminiLog {
             return;
         }
         if utterance.prompt {
-            self.let_go(sink);
+            self.release(sink);
         }
         let words = utterance.segments.iter().map(|segment| segment.text.len());
         self.bytes += MESSAGE_BYTES + words.sum::<usize>();
@@ -47,14 +49,14 @@ impl GeminiLog {
             if let Some((_, last)) = self.held.last_mut() {
                 last.place.to = place.to;
             }
-            self.let_go(sink);
+            self.release(sink);
         }
     }
 
-    fn let_go(&mut self, sink: &mut ParseSink) {
+    fn release(&mut self, sink: &mut ParseSink) {
         self.bytes = 0;
         for (_, utterance) in self.held.drain(..) {
-            sink.say(utterance);
+            sink.emit(utterance);
         }
     }
 }
@@ -71,7 +73,8 @@ impl RecordFormat for GeminiLog {
             self.hold(&record, place, sink);
         } else if let Some(set) = record.get("$set") {
             learn(set, sink);
-            // The context of the model is set anew. Only what is said nowhere else is taken from it.
+            // The context of the model is replaced. Only messages that are recorded nowhere else
+            // are taken from it.
             for message in list(set, "messages") {
                 if is_context(message) {
                     sink.record_tally.read();
@@ -95,7 +98,7 @@ impl RecordFormat for GeminiLog {
     }
 
     fn end(&mut self, sink: &mut ParseSink) {
-        self.let_go(sink);
+        self.release(sink);
     }
 
     fn held(&self) -> u64 {
@@ -103,7 +106,7 @@ impl RecordFormat for GeminiLog {
     }
 }
 
-/// The format.
+/// The log's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "gemini-cli",
     is_export: false,

@@ -1,5 +1,5 @@
-//! What a tool was called with, as text: a string as it is, an object as `key: value` lines with its strings as they
-//! are, anything else as JSON.
+//! Renders the input of a tool call as text. A string stays as it is, an object becomes
+//! `key: value` lines with its strings as they are, and anything else becomes JSON.
 
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The input as text.
+/// Renders the input as text.
 pub(super) fn render(input: &RawValue) -> String {
     let json = input.get();
     if json.starts_with('"') {
@@ -28,7 +28,7 @@ pub(super) fn render(input: &RawValue) -> String {
     }
 }
 
-/// Input that is JSON inside a string; the string itself where it is not.
+/// Renders input that is JSON inside a string. A string that is not JSON stays as it is.
 pub(super) fn render_text(text: &str) -> String {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(input) if input.get().starts_with('{') => render(input),
@@ -36,7 +36,7 @@ pub(super) fn render_text(text: &str) -> String {
     }
 }
 
-/// The same for input that was read before.
+/// Renders input that is already parsed.
 pub(super) fn render_value(input: &Value) -> String {
     match input {
         Value::Null => String::new(),

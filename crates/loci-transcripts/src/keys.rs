@@ -1,16 +1,17 @@
-//! The keys of a JSON object that may be cut off anywhere, with those of their values that are short strings.
+//! Reads the top-level keys of a JSON object that may be truncated, and those of their values that
+//! are short strings.
 
-/// Longer values are not told.
+/// Longer values are not kept.
 const MAX_VALUE_BYTES: usize = 120;
 
-/// The top keys of one object.
+/// The top-level keys of one object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys {
     fields: Vec<(String, Option<String>)>,
 }
 
 impl Keys {
-    /// Reads the object that `bytes` begins with.
+    /// Reads the object at the start of `bytes`.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut keys = Self::default();
         let (mut depth, mut in_string, mut escaped, mut is_value) = (0_u32, false, false, false);
@@ -63,7 +64,7 @@ impl Keys {
         self.fields.iter().any(|(name, _)| name == key)
     }
 
-    /// The value of a key, if it is a short string; else empty.
+    /// The value of a key if it is a short string, else empty.
     pub(super) fn value(&self, key: &str) -> &str {
         let field = self.fields.iter().find(|(name, _)| name == key);
         field

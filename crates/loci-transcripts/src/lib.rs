@@ -1,9 +1,9 @@
-//! Transcripts: conversations with agents, and between people, as pieces that become drawers. A piece is
-//! one exchange; a long exchange has several pieces.
+//! Reads transcripts, which are conversations with agents or between people, and turns them into
+//! pieces that become drawers. A piece is one exchange; a long exchange has several pieces.
 //!
-//! Text is kept word for word. Records that become no piece are counted by reason, so that the sums can
-//! be checked. This crate never writes, and holds at most one message in memory (one conversation, if an
-//! export stores it as one JSON value).
+//! Text is kept word for word. Records that become no piece are counted by reason, so that the sums
+//! can be checked. This crate never writes. It holds at most one message in memory, or one
+//! conversation if an export stores it as one JSON value.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")
@@ -35,7 +35,6 @@ mod input;
 mod keys;
 mod lines;
 mod mark;
-mod mend;
 mod opencode;
 mod plain;
 mod reader;
@@ -45,6 +44,7 @@ mod records;
 mod scalar;
 mod sink;
 mod slack;
+mod surrogates;
 mod turns;
 mod utterance;
 

@@ -1,4 +1,4 @@
-//! A file line by line, with the place of each.
+//! Reads a file line by line, with the position of each line.
 
 use super::records::{MAX_RECORD_BYTES, Next};
 use super::utterance::{Point, RecordSpan};
@@ -9,7 +9,7 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     input: R,
-    /// Behind the last line that was read.
+    /// The position after the last line that was read.
     point: Point,
     line: Vec<u8>,
 }
@@ -23,7 +23,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Reads a line; its bytes are in [`Lines::bytes`], without the line end.
+    /// Reads a line. Its bytes are in [`Lines::bytes`], without the line end.
     pub(super) fn next(&mut self) -> io::Result<Next> {
         self.line.clear();
         if self.line.capacity() > KEPT_BUFFER_BYTES {
@@ -73,7 +73,7 @@ impl<R: BufRead> Lines<R> {
         };
         Ok(match (too_long, ended) {
             (true, true) => Next::TooLong,
-            // What is still being written is left for the next read.
+            // The writer has not finished this line, so the next read takes it.
             (true, false) => Next::End,
             (false, true) => Next::Record(place),
             (false, false) => Next::Unfinished(place),

@@ -1,51 +1,52 @@
-//! Where reading can go on later, and what must be known to do so.
+//! Marks: the position and state needed to resume reading later.
 
 use super::event::Conversation;
 use super::record_tally::clip;
 use super::utterance::Point;
 use serde::{Deserialize, Serialize};
 
-/// Facts that take more as JSON are left out of a mark, so that it stays small; most files tell them again.
+/// Values that are longer as JSON are left out of a mark to keep it small. Most files repeat them.
 const MAX_ID_BYTES: usize = 120;
 const MAX_FOLDER_BYTES: usize = 200;
 const MAX_FACT_BYTES: usize = 60;
 
-/// A point of rest: everything needed to go on from a byte offset. Small, and stable across versions. The file must
-/// still begin with the same `offset` bytes; the caller sees to that.
+/// A resume point: everything needed to continue from a byte offset. It is small and stable across
+/// versions. The caller must check that the first `offset` bytes of the file are unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// The byte that reading goes on from.
+    /// The byte offset at which reading resumes.
     pub offset: u64,
-    /// Lines before it; in formats that are no lines, the messages read of what begins there.
+    /// The number of lines before the offset. In formats without lines, the number of messages
+    /// already read of the record at the offset.
     pub line: u64,
-    /// The exchange that ended here, or that goes on if `part` is not 0.
+    /// The exchange that ended here, or that continues if `part` is not 0.
     pub exchange: u32,
     /// The parts of that exchange before this point; 0 between exchanges.
     pub part: u32,
-    /// What was known of the conversation.
+    /// The facts known about the conversation.
     pub conversation: Conversation,
     #[serde(flatten)]
     pub(super) state: State,
 }
 
-/// What a format remembers from one record to the next.
+/// The state that a format carries from one record to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
-    /// The latest time that any record bears, by the order of strings.
+    /// The latest time of any record, compared as strings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) latest: Option<String>,
-    /// Whether the file is a subagent's own.
+    /// Whether the file belongs to a subagent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sidechain: Option<bool>,
     /// Whether prompts are quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) quotes: Option<bool>,
-    /// Digests of texts that may occur again in another form. Stored marks call them `said`.
+    /// Digests of texts that may occur again in another form. The stored member is named `said`.
     #[serde(default, rename = "said", skip_serializing_if = "Vec::is_empty")]
     pub(super) digests: Vec<u64>,
-    /// Digest of what lies before the mark, where bytes cannot tell.
+    /// A digest of everything before the mark, for sources that have no byte offset.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) check: u64,
 }
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Marks are stored in palaces: a renamed member would be lost without an error.
+    /// Marks are stored in palaces. A renamed member would be lost without an error.
     #[test]
     fn the_members_of_a_stored_mark_keep_their_names() {
         let stored = r#"{"offset":7,"line":2,"exchange":1,"part":0,"conversation":{"id":"c"},"model":"m","latest":"t","sidechain":false,"quotes":true,"said":[5],"check":9}"#;

@@ -1,6 +1,7 @@
-//! OpenCode: a session has messages, a message has parts. Older versions keep each as a file of its own, under
-//! `storage/session`, `storage/message` and `storage/part`; the session's file stands for the conversation. Newer
-//! versions keep the same JSON in the rows of a database.
+//! Reads OpenCode's sessions. A session has messages, and a message has parts. Older versions store
+//! each in a file of its own, under `storage/session`, `storage/message` and `storage/part`; the
+//! file of the session is the main file. Newer versions store the same JSON in the rows of a
+//! database.
 
 use super::blocks::unknown;
 use super::database::RowFormat;
@@ -23,7 +24,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Longer files are skipped and counted.
+/// Larger files are skipped and counted.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A session whose messages are files.
@@ -31,7 +32,7 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(super) struct Folder {
     path: PathBuf,
     allowed: AllowedRoots,
-    /// Messages that were read before the mark, and the digest of their names.
+    /// The number of messages before the mark, and the digest of their names.
     mark: (u64, u64),
     files: Option<std::vec::IntoIter<PathBuf>>,
     number: u64,
@@ -48,7 +49,7 @@ impl Folder {
         }
     }
 
-    /// Reads one message into the desk.
+    /// Passes one message to the sink. Returns `false` at the end.
     pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         if self.files.is_none() {
             let files = self.open(sink)?;
@@ -63,7 +64,7 @@ impl Folder {
         };
         let place = start.message(self.number);
         self.number += 1;
-        sink.state.check = follow(sink.state.check, &file);
+        sink.state.check = extend_digest(sink.state.check, &file);
         sink.record_tally.read();
         match read(&self.path, &file, &self.allowed) {
             Some(message) => {
@@ -72,14 +73,14 @@ impl Folder {
                     .filter_map(|part| read(&self.path, part, &self.allowed))
                     .collect::<Vec<_>>();
                 let utterance = utterance_of(&message, &parts, place, sink);
-                sink.say(utterance);
+                sink.emit(utterance);
             }
             None => sink.record_tally.skip("unreadable message"),
         }
         Ok(true)
     }
 
-    /// Learns what the session says of itself; gives the messages that are still to be read.
+    /// Reads the facts of the session and returns the messages that are still to be read.
     fn open(&mut self, sink: &mut ParseSink) -> Result<Vec<PathBuf>, Error> {
         let bytes =
             below_storage(&self.path, &self.path, &self.allowed).map_err(|source| Error::Read {
@@ -97,7 +98,11 @@ impl Folder {
         let (read, check) = self.mark;
         let read = usize::try_from(read).unwrap_or(usize::MAX);
         let before = files.get(..read).ok_or_else(|| self.rewritten())?;
-        if before.iter().fold(0, |check, file| follow(check, file)) != check {
+        if before
+            .iter()
+            .fold(0, |check, file| extend_digest(check, file))
+            != check
+        {
             return Err(self.rewritten());
         }
         self.number = self.mark.0;
@@ -111,12 +116,12 @@ impl Folder {
     }
 }
 
-fn follow(check: u64, file: &Path) -> u64 {
+fn extend_digest(check: u64, file: &Path) -> u64 {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     xxh3_64_with_seed(name.as_bytes(), check)
 }
 
-/// Every file that belongs to the session: its messages and their parts.
+/// Returns every file that belongs to the session: its messages and their parts.
 pub(super) fn companions(session: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     let messages = messages_of(session, allowed);
     let parts: Vec<_> = messages
@@ -126,12 +131,12 @@ pub(super) fn companions(session: &Path, allowed: &AllowedRoots) -> Vec<PathBuf>
     messages.into_iter().chain(parts).collect()
 }
 
-/// `storage` above `storage/session/<project>/<session>.json`.
+/// Returns the `storage` folder above `storage/session/<project>/<session>.json`.
 fn storage(session: &Path) -> Option<&Path> {
     session.ancestors().nth(3)
 }
 
-/// The folders that hold the messages of the session and the parts of all messages.
+/// Returns the folders that hold the messages of the session and the parts of all messages.
 pub(super) fn companion_folders(session: &Path) -> Vec<PathBuf> {
     let parts = storage(session).map(|storage| storage.join("part"));
     message_folder(session).into_iter().chain(parts).collect()
@@ -153,7 +158,8 @@ fn parts_of(session: &Path, message: &Path, allowed: &AllowedRoots) -> Vec<PathB
     })
 }
 
-/// The files of a folder by name, which is by age: OpenCode's ids ascend.
+/// Returns the files of a folder sorted by name. This is the order of their age, because OpenCode's
+/// ids ascend.
 fn files_in(folder: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     let mut files: Vec<_> = allowed
         .entries(folder)
@@ -171,14 +177,16 @@ fn read(session: &Path, file: &Path, allowed: &AllowedRoots) -> Option<Value> {
     serde_json::from_slice(&below_storage(session, file, allowed).ok()?).ok()
 }
 
-/// Reads a file of a session. A link that leads out of the storage is not followed.
+/// Reads a file of a session. A link that leads outside the storage is not followed.
 fn below_storage(session: &Path, file: &Path, allowed: &AllowedRoots) -> io::Result<Vec<u8>> {
     let storage = storage(session).unwrap_or(Path::new("/"));
     let inside = file.strip_prefix(storage).unwrap_or(file);
     let opened = allowed.open_below(storage, inside)?;
     let about = opened.metadata()?;
     if !about.is_file() || about.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other("it is not a regular file, or too large"));
+        return Err(io::Error::other(
+            "not a regular file, or larger than 64 MiB",
+        ));
     }
     let mut bytes = Vec::new();
     opened.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
@@ -233,7 +241,7 @@ fn utterance_of(
                     label,
                     &format!("[file {}]", one_line(word(part, "filename"))),
                 );
-                sink.record_tally.aside("file");
+                sink.record_tally.skip_inner("file");
             }
             "step-start" | "step-finish" | "snapshot" | "patch" | "compaction" => {}
             kind => unknown(
@@ -250,7 +258,7 @@ fn utterance_of(
     utterance
 }
 
-/// The sessions of a database, by age.
+/// Returns the sessions of a database that have messages.
 pub(super) fn index(file: &DatabaseFile) -> Vec<Entry> {
     let mut found: BTreeMap<String, Entry> = BTreeMap::new();
     Table::named(file, "session").rows(file, &mut |row| {
@@ -282,10 +290,10 @@ pub(super) fn index(file: &DatabaseFile) -> Vec<Entry> {
         .collect()
 }
 
-/// The parts of a message by their ids.
+/// The parts of a message by id.
 type Parts = BTreeMap<String, Value>;
 
-/// The messages of some sessions.
+/// Loads the messages of a batch of sessions.
 pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
     let mut messages: BTreeMap<(String, String, String), (Value, Parts)> = BTreeMap::new();
     let mut sessions_of = BTreeMap::new();
@@ -327,10 +335,10 @@ pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
         .collect()
 }
 
-/// Lays down one message of a database.
-pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
+/// Passes one message of a database to the sink.
+pub(super) fn emit(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     let utterance = utterance_of(&loaded.message, &loaded.parts, place, sink);
-    sink.say(utterance);
+    sink.emit(utterance);
 }
 
 /// A session whose messages are files.
@@ -352,7 +360,7 @@ pub(super) const DATABASE_SPEC: Spec = Spec {
     sign: Sign::Database(|path| {
         file_name(path).starts_with("opencode") && has_extension(path, "db")
     }),
-    layout: Layout::Rows(&RowFormat { index, load, tell }),
+    layout: Layout::Rows(&RowFormat { index, load, emit }),
     companions: Companions::OF_DATABASE,
 };
 

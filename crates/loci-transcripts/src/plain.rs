@@ -1,4 +1,5 @@
-//! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before a prompt.
+//! Reads plain text in which each turn begins with its speaker (`User:` and `Assistant:`), or each
+//! prompt with `> `.
 
 use super::format::{Companions, Layout, Spec};
 use super::recognise::{Sign, file_name};
@@ -7,7 +8,7 @@ use super::turns::Turns;
 use super::utterance::{RecordSpan, Utterance};
 use std::path::Path;
 
-/// Recognition looks no further than this.
+/// Only this much of a file is examined.
 const HEAD_BYTES: usize = 8 * 1_024;
 
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub(super) struct Plain {
     turns: Turns,
 }
 
-/// The speaker that a line begins with, as written and in our words, and the rest of the line.
+/// Returns the speaker that a line begins with, as written and as a role, and the rest of the line.
 fn speaker(line: &str) -> Option<(&str, &'static str, &str)> {
     let start = line.strip_prefix("**").unwrap_or(line);
     let is_bold = start.len() < line.len();
@@ -41,8 +42,9 @@ fn quoted(line: &str) -> Option<&str> {
         .or(if line == ">" { Some("") } else { None })
 }
 
-/// Whether the text is a conversation: at least two turns each of two speakers, in turn, near its start. A text that
-/// has headings must show twice as many, and quoted prompts count only if the text begins with one.
+/// Whether the text is a conversation. It must have, near its start, at least two turns of each of
+/// two alternating speakers. A text with headings needs twice as many. Quoted prompts count only if
+/// the text begins with one.
 pub(super) fn is_conversation(head: &str, is_markdown: bool) -> bool {
     let head = super::record_tally::clip(head, HEAD_BYTES);
     let mut turns: Vec<&str> = Vec::new();
@@ -85,7 +87,7 @@ impl RecordFormat for Plain {
         place: RecordSpan,
         sink: &mut ParseSink,
     ) -> Result<(), Misread> {
-        // A file of quoted prompts begins with one.
+        // The first line decides: a file with quoted prompts begins with one.
         if sink.state.quotes.is_none() && !line.trim().is_empty() {
             sink.state.quotes = Some(quoted(line).is_some());
         }
@@ -129,7 +131,7 @@ impl RecordFormat for Plain {
     }
 }
 
-/// The format.
+/// The entry of plain text in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "plain",
     is_export: false,

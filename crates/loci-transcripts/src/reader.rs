@@ -1,4 +1,4 @@
-//! Reads one source of conversations, event by event.
+//! Reads one source of conversations as events.
 
 use super::compose::{Composer, Finished};
 use super::error::Error;
@@ -16,8 +16,9 @@ use std::path::Path;
 
 /// Reads a file of conversations as a stream of events.
 ///
-/// A conversation is announced before its first piece, and again after a resume. The last exchange of a file that may
-/// grow comes behind the last [`Event::Rest`], so that a later read from that mark gives it again, grown.
+/// A conversation is announced before its first piece, and again after a resume. In a file that may
+/// grow, the last exchange follows the last [`Event::Rest`], so that a later read from that mark
+/// returns it again with its new messages.
 ///
 /// ```
 /// use loci_transcripts::{Event, Format, Reader};
@@ -36,16 +37,16 @@ use std::path::Path;
 pub struct Reader<R: BufRead> {
     feed: Feed<R>,
     sink: ParseSink,
-    /// What the format remembered before the record that is on the desk.
+    /// The state of the format before the record that is in the sink.
     before: State,
     composer: Composer,
     queue: VecDeque<(Event, u32)>,
-    /// Messages in the queue.
+    /// The number of messages in the queue.
     queued: u64,
-    /// The conversation that the pieces belong to, where a file holds several.
+    /// The conversation of the current pieces, if the file holds several.
     current: Option<Conversation>,
     announced: bool,
-    /// The id of a conversation that has none.
+    /// The fallback id for a conversation that has none.
     name: String,
     stage: Stage,
 }
@@ -53,24 +54,24 @@ pub struct Reader<R: BufRead> {
 #[derive(Debug)]
 enum Stage {
     Reading,
-    /// The feed has ended; what it gave is still to be handed out, then the error.
+    /// The feed has ended. The remaining pieces are returned, then the error.
     Ending(Option<Error>),
     Ended,
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from the start. `path` tells what the content does not: names, and where files lie that belong to this
-    /// one. OpenCode's sessions and databases are read from `path`, not from `input`.
+    /// Reads from the start. `path` provides names and the location of companion files. OpenCode's
+    /// sessions and databases are read from `path`, not from `input`.
     pub fn new(format: Format, input: R, path: &Path) -> Self {
         Self::resume(format, input, path, &Mark::default())
     }
 
-    /// Goes on from a mark; `input` stands at `mark.offset`.
+    /// Resumes from a mark. `input` must be at `mark.offset`.
     pub fn resume(format: Format, input: R, path: &Path, mark: &Mark) -> Self {
         Self::resume_within(format, input, path, mark, &EVERYTHING)
     }
 
-    /// The same where only some files may be read besides `input`.
+    /// Like [`Reader::resume`], but reads only allowed files besides `input`.
     pub fn resume_within(
         format: Format,
         input: R,
@@ -100,8 +101,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next event; `None` at the end. Memory is bounded by the longest message, in an export by the longest
-    /// conversation. After an error the reader is at its end.
+    /// Returns the next event, or `None` at the end. Memory is bounded by the longest message, or
+    /// in an export by the longest conversation. No event follows an error.
     #[expect(
         clippy::should_implement_trait,
         reason = "it can fail, and events are not items of equal kind"
@@ -133,7 +134,7 @@ impl<R: BufRead> Reader<R> {
                     if self.composer.has_words() {
                         let mut out = Vec::new();
                         self.composer.finish_conversation(&mut out);
-                        self.hand_out(out);
+                        self.enqueue(out);
                         continue;
                     }
                     let error = error.take();
@@ -151,12 +152,12 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The count so far. It holds after every event, and says the whole at the end.
+    /// The count so far. It is consistent after every event, and complete at the end.
     pub fn tally(&self) -> &Tally {
         self.sink.record_tally.tally()
     }
 
-    /// What is known of the conversation so far. A title may be found later than the first piece.
+    /// The facts known about the conversation so far. A title may come later than the first piece.
     pub fn conversation(&self) -> &Conversation {
         self.current.as_ref().unwrap_or(&self.sink.conversation)
     }
@@ -166,20 +167,20 @@ impl<R: BufRead> Reader<R> {
         match step {
             ParseEvent::Utterance(utterance) => {
                 self.sink.waiting -= 1;
-                self.say(&utterance);
+                self.add(&utterance);
             }
             ParseEvent::Conversation(conversation) => {
-                // A resumed reader stands inside the conversation that it finds again.
+                // A resumed reader is already inside the conversation that is announced again.
                 if self.conversation().id != conversation.id {
                     self.composer.finish_conversation(&mut out);
-                    self.hand_out(out);
+                    self.enqueue(out);
                     self.announced = false;
                 }
                 self.current = Some(conversation);
             }
             ParseEvent::Over(place) => {
                 self.composer.finish_conversation(&mut out);
-                self.hand_out(out);
+                self.enqueue(out);
                 self.announced = false;
                 if let Some(point) = place.to {
                     self.current = Some(Conversation::default());
@@ -189,27 +190,27 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    fn say(&mut self, utterance: &Utterance) {
+    fn add(&mut self, utterance: &Utterance) {
         let mut out = Vec::new();
         if utterance.prompt && self.composer.has_words() {
             self.composer.finish(&mut out);
-            self.hand_out(std::mem::take(&mut out));
+            self.enqueue(std::mem::take(&mut out));
             if let Some(point) = utterance.place.from {
                 self.rest(point, &self.before.clone());
             }
         }
         self.composer.add(utterance, &mut out);
-        self.hand_out(std::mem::take(&mut out));
+        self.enqueue(std::mem::take(&mut out));
         if self.composer.is_long()
             && let Some(point) = utterance.place.to
         {
             self.composer.rest(&mut out);
-            self.hand_out(out);
+            self.enqueue(out);
             self.rest(point, &self.sink.state.clone());
         }
     }
 
-    fn hand_out(&mut self, pieces: Vec<Finished>) {
+    fn enqueue(&mut self, pieces: Vec<Finished>) {
         for Finished {
             piece, messages, ..
         } in pieces

@@ -1,32 +1,33 @@
-//! Which format a file is in, by its first bytes and its name.
+//! Recognises the format of a file by its first bytes and its name.
 //!
-//! A file that could as well be something else is not recognised.
+//! An ambiguous file is not recognised.
 
 use std::path::Path;
 
 use super::format::Format;
 use super::keys::Keys;
 
-/// Recognition looks no further than this.
+/// Only this much of a file is examined.
 const HEAD_BYTES: usize = 64 * 1_024;
-/// Records at the start of a file that may be of other kinds than messages.
+/// How many records at the start of a file are examined, because the first ones may not be
+/// messages.
 const MAX_LINES: usize = 40;
 
-/// The sign by which a format is recognised. Each function decides about one kind of content.
+/// How a format is recognised. Each function examines one kind of content.
 pub(super) enum Sign {
-    /// The keys of a record of JSON lines. The first record that any format accepts decides.
+    /// The keys of a record in JSON lines. The first record that any format accepts decides.
     Record(fn(&Keys, &Path) -> bool),
-    /// The keys of the JSON object that the file is.
+    /// The keys of a file that is one JSON object.
     Object(fn(&Keys, &Path) -> bool),
-    /// The keys of the first object of the JSON array that the file is.
+    /// The keys of the first object in a file that is one JSON array.
     Array(fn(&Keys, &Path) -> bool),
     /// The name of an SQLite database.
     Database(fn(&Path) -> bool),
-    /// The beginning of a text.
+    /// The beginning of a text file.
     Text(fn(&[u8], &Path) -> bool),
 }
 
-/// The format of a conversation that begins with `head`. `None`: it is no conversation.
+/// Returns the format of a conversation that begins with `head`, or `None` if it is not one.
 pub fn recognise(path: &Path, head: &[u8]) -> Option<Format> {
     let head = head.get(..HEAD_BYTES).unwrap_or(head);
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -41,7 +42,7 @@ pub fn recognise(path: &Path, head: &[u8]) -> Option<Format> {
     }
 }
 
-/// The first format whose sign is accepted.
+/// Returns the first format whose sign is accepted.
 fn first(accepts: impl Fn(&Sign) -> bool) -> Option<Format> {
     let mut formats = Format::ALL.iter().copied();
     formats.find(|format| accepts(&format.spec().sign))
@@ -76,7 +77,7 @@ pub(super) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Whether a file name ends with this extension, in any case.
+/// Whether a file name ends with this extension, ignoring case.
 pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))

@@ -1,23 +1,24 @@
-//! The count of what was read and what became of it.
+//! Counts what was read and what became of it.
 //!
-//! Two books are kept apart: records are counted where they are read, filed messages where a piece is handed out. A
-//! message that gets lost in between shows as a difference.
+//! Records are counted where they are read, and filed messages where a piece is returned. The two
+//! counts are independent, so a message that gets lost in between shows as a difference.
 
 use std::collections::BTreeMap;
 
-/// More reasons than this come only from files that are not what they seem.
+/// Only malformed files have more reasons than this.
 const MAX_REASONS: usize = 100;
 const MAX_REASON_BYTES: usize = 120;
 
-/// What was read and what became of it. `messages == filed + skipped.values().sum()`, always; what waits to be handed
-/// out is in neither. A picture or file inside a message counts as a message of its own.
+/// The number of messages read, filed and skipped. `messages == filed + skipped.values().sum()`
+/// always holds, because messages that wait to be returned are in neither count. A picture or file
+/// inside a message counts as a message of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages and other records that were read.
     pub messages: u64,
-    /// Those whose words have all been handed out in pieces.
+    /// The messages whose text has been returned completely in pieces.
     pub filed: u64,
-    /// The others, by reason.
+    /// The messages that were not filed, by reason.
     pub skipped: BTreeMap<String, u64>,
 }
 
@@ -28,7 +29,7 @@ pub(super) struct RecordTally {
 }
 
 impl RecordTally {
-    /// A record was read; exactly one `skip` or one message must come of it.
+    /// Counts a record. Exactly one `skip` or one message must follow.
     pub(super) fn read(&mut self) {
         self.read += 1;
     }
@@ -47,8 +48,8 @@ impl RecordTally {
         *self.tally.skipped.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// Something inside a record that is not filed, though the record is.
-    pub(super) fn aside(&mut self, reason: &str) {
+    /// Counts a part of a record that is not filed, although the record is.
+    pub(super) fn skip_inner(&mut self, reason: &str) {
         self.read();
         self.skip(reason);
     }
@@ -57,7 +58,7 @@ impl RecordTally {
         self.tally.filed += u64::from(messages);
     }
 
-    /// Brings the public count up to date; `waiting` messages are read but not handed out.
+    /// Updates the public count; `waiting` messages are read but not returned yet.
     pub(super) fn settle(&mut self, waiting: u64) {
         self.tally.messages = self.read.saturating_sub(waiting);
     }

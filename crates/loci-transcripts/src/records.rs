@@ -8,17 +8,17 @@ use std::io::{self, BufRead};
 /// A longer line is skipped and counted.
 pub(super) const MAX_RECORD_BYTES: usize = 64 << 20;
 
-/// What reading a record came to.
+/// The result of reading one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Record(RecordSpan),
-    /// A last line without a line end.
+    /// The last line, without a line end.
     Unfinished(RecordSpan),
     TooLong,
-    /// The array ended; there may be something behind it.
+    /// The array ended. Other fields may follow it.
     Closed,
     End,
-    /// The JSON ends inside, or is not an array.
+    /// The JSON ends too early, or is not an array.
     Broken(&'static str),
 }
 
@@ -43,7 +43,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// The fields that stand beside the array, as one JSON object; empty for lines.
+    /// The fields outside the array, as one JSON object; empty for lines.
     pub(super) fn frame(&self) -> &[u8] {
         match self {
             Self::Lines(_) => &[],

@@ -1,10 +1,10 @@
-//! A JSON field that is read whatever it holds, so that one odd field does not cost a whole record.
+//! A JSON field that accepts any value, so that one unexpected field does not invalidate a record.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A string, number or bool; anything else is passed over.
+/// A string, number or bool. Other values are ignored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Scalar<'a> {
     Text(Cow<'a, str>),
@@ -22,12 +22,12 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// The text, empty if there is none.
+    /// The text; empty if there is none.
     pub(super) fn str(&self) -> &str {
         self.text().unwrap_or_default()
     }
 
-    /// Text that is not empty.
+    /// The text, if it is not empty.
     pub(super) fn owned(&self) -> Option<String> {
         self.text()
             .filter(|text| !text.is_empty())
@@ -52,7 +52,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     }
 }
 
-/// `null` as the default of a list or map.
+/// Reads `null` as the default of a list or map.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {

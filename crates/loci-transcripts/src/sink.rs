@@ -1,4 +1,4 @@
-//! Where formats lay down what they read, and what a format must be able to do.
+//! The sink that formats write their parse events to, and the trait of a format.
 
 use super::event::Conversation;
 use super::mark::State;
@@ -6,20 +6,20 @@ use super::record_tally::RecordTally;
 use super::utterance::{RecordSpan, Utterance};
 use std::collections::VecDeque;
 
-/// One thing that a record said.
+/// One event parsed from a record.
 #[derive(Debug)]
 pub(super) enum ParseEvent {
     Utterance(Box<Utterance>),
-    /// What follows belongs to another conversation than what came before.
+    /// The following events belong to this conversation.
     Conversation(Conversation),
-    /// The conversation is over; reading can go on behind it.
+    /// The conversation has ended; reading can resume after it.
     Over(RecordSpan),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct ParseSink {
     pub(super) steps: VecDeque<ParseEvent>,
-    /// Messages among the steps.
+    /// The number of messages among the steps.
     pub(super) waiting: u64,
     pub(super) record_tally: RecordTally,
     pub(super) conversation: Conversation,
@@ -27,12 +27,12 @@ pub(super) struct ParseSink {
 }
 
 impl ParseSink {
-    /// Lays down a message, or counts it if it has no words.
-    pub(super) fn say(&mut self, utterance: Utterance) {
-        self.say_or_skip(utterance, "empty message");
+    /// Emits a message, or counts it as skipped if it has no text.
+    pub(super) fn emit(&mut self, utterance: Utterance) {
+        self.emit_or_skip(utterance, "empty message");
     }
 
-    pub(super) fn say_or_skip(&mut self, utterance: Utterance, reason: &str) {
+    pub(super) fn emit_or_skip(&mut self, utterance: Utterance, reason: &str) {
         if utterance.has_words() {
             self.waiting += 1;
             self.steps
@@ -42,7 +42,7 @@ impl ParseSink {
         }
     }
 
-    /// Counts a record of a kind that says nothing.
+    /// Counts a record of a kind that holds no text.
     pub(super) fn skip_kind(&mut self, kind: &str) {
         if kind.is_empty() {
             self.record_tally.skip("record without a type");
@@ -51,7 +51,7 @@ impl ParseSink {
         }
     }
 
-    /// Learns a fact of the conversation, if it is the first of its kind.
+    /// Sets a fact of the conversation, if it is not known yet.
     pub(super) fn learn(fact: &mut Option<String>, value: Option<String>) {
         if fact.is_none() {
             *fact = value.filter(|value| !value.is_empty());
@@ -59,12 +59,13 @@ impl ParseSink {
     }
 }
 
-/// What is wrong with a record that cannot be read.
+/// The error of a record that cannot be parsed.
 pub(super) type Misread = serde_json::Error;
 
-/// A format whose file is a row of records.
+/// A format whose file is a sequence of records.
 pub(super) trait RecordFormat: std::fmt::Debug {
-    /// Reads one record: lays down what it says, or counts why not. After an error nothing was laid down or counted.
+    /// Parses one record: emits its messages, or counts why there are none. After an error, nothing
+    /// was emitted or counted.
     fn record(
         &mut self,
         text: &str,
@@ -72,19 +73,19 @@ pub(super) trait RecordFormat: std::fmt::Debug {
         sink: &mut ParseSink,
     ) -> Result<(), Misread>;
 
-    /// Reads the fields that stand beside the records. They come before the first record, and again with those that
-    /// stand behind the last.
-    fn frame(&mut self, _json: &str, _desk: &mut ParseSink) {}
+    /// Reads the fields outside the array. It is called before the first record, and again at the
+    /// end with the fields that follow the array.
+    fn frame(&mut self, _json: &str, _sink: &mut ParseSink) {}
 
-    /// Lays down what was held back, at the end of the file.
-    fn end(&mut self, _desk: &mut ParseSink) {}
+    /// Emits held messages at the end of the file.
+    fn end(&mut self, _sink: &mut ParseSink) {}
 
-    /// Messages that were read and are held back.
+    /// The number of messages that were read and are held back.
     fn held(&self) -> u64 {
         0
     }
 
-    /// Whether each record is counted as a message; if not, the format counts for itself.
+    /// Whether each record counts as one message. If not, the format counts its messages.
     fn counts_records(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
-//! Slack export: the messages of one channel on one day. `users.json`, beside the channels, tells the names.
+//! Reads a Slack export: the messages of one channel on one day. `users.json`, beside the folders
+//! of the channels, maps user ids to names.
 //!
-//! Nobody prompts anybody here: an exchange ends when nothing is said for a while.
+//! Slack has no prompts, so an exchange ends after a period of silence.
 
 use super::blocks::unknown;
 use super::clock;
@@ -17,9 +18,9 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// A silence that ends an exchange.
+/// A longer silence ends an exchange.
 const SILENCE_SECONDS: f64 = 1_200.0;
-/// Longer files of users are not read.
+/// A larger `users.json` is not read.
 const MAX_USERS_BYTES: u64 = 64 << 20;
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Slack {
     names: HashMap<String, String>,
 }
 
-/// Where the names are: `users.json` in the directory above the channel's.
+/// Returns the path of `users.json`, in the directory above the channel's.
 pub(super) fn users_file(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.parent()?.join("users.json"))
 }
@@ -119,14 +120,14 @@ impl RecordFormat for Slack {
         }
         for file in list(&message, "files") {
             utterance.note(&label, &format!("[file {}]", one_line(word(file, "name"))));
-            sink.record_tally.aside("file");
+            sink.record_tally.skip_inner("file");
         }
-        sink.say(utterance);
+        sink.emit(utterance);
         Ok(())
     }
 }
 
-/// The bytes of `users.json`. A link in its place is not followed.
+/// Reads `users.json`. A symbolic link in its place is not followed.
 fn read_users(file: &Path, allowed: &AllowedRoots) -> Option<Vec<u8>> {
     let name = Path::new(file.file_name()?);
     let opened = allowed.open_below(file.parent()?, name).ok()?;
@@ -162,7 +163,7 @@ fn names(file: &Path, allowed: &AllowedRoots) -> HashMap<String, String> {
         .collect()
 }
 
-/// The format.
+/// Slack's entry in the table of formats.
 pub(super) const SPEC: Spec = Spec {
     name: "slack",
     is_export: false,
@@ -178,7 +179,7 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
-/// Whether this is the file of one day: named after it, with messages.
+/// Whether this is the file of one day: its name is a date, and it contains messages.
 fn is_day(keys: &Keys, path: &Path) -> bool {
     let is_json = path.extension().is_some_and(|found| found == "json");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,9 +1,9 @@
-//! Messages that span lines of text: gathers lines until another speaker begins.
+//! Joins lines of text into messages, until another speaker begins.
 
 use super::sink::ParseSink;
 use super::utterance::{RecordSpan, Utterance};
 
-/// A longer message is let go in between and goes on as another.
+/// A longer message is split and continued as another message.
 const HOLD_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Default)]
@@ -27,12 +27,12 @@ impl Turns {
         u64::from(self.open.is_some())
     }
 
-    /// Whether the open message is under this label.
+    /// Whether the open message has this label.
     pub(super) fn speaks(&self, label: &str) -> bool {
         self.open.as_ref().is_some_and(|open| open.label == label)
     }
 
-    /// Ends the open message, which ends before `place`, and begins another.
+    /// Ends the open message and begins another one.
     pub(super) fn begin(
         &mut self,
         mut utterance: Utterance,
@@ -82,12 +82,12 @@ impl Turns {
             text,
         }) = self.open.take()
         {
-            // A blank line before the next speaker is not said.
+            // Blank lines before the next speaker are not part of the message.
             utterance.push(
                 label,
                 text.trim_end_matches(['\n', '\r']).trim_start_matches('\n'),
             );
-            sink.say(utterance);
+            sink.emit(utterance);
         }
     }
 }

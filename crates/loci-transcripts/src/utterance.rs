@@ -1,29 +1,31 @@
-//! One message on its way from a record to a piece.
+//! One message, between its record and its piece.
 
 use std::borrow::Cow;
 
 use loci_core::RECALLED;
 
-/// Where reading can go on: a byte offset, and what was counted before it (lines, or messages of a conversation).
+/// A position to resume from: a byte offset, and the number of lines, or of messages of a
+/// conversation, before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) offset: u64,
     pub(super) line: u64,
 }
 
-/// Where a record stands.
+/// The position of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RecordSpan {
     /// The number that pieces cite.
     pub(super) number: u32,
-    /// `None` when reading cannot go on from the record.
+    /// `None` when reading cannot resume before the record.
     pub(super) from: Option<Point>,
-    /// `None` when reading cannot go on behind the record.
+    /// `None` when reading cannot resume after the record.
     pub(super) to: Option<Point>,
 }
 
 impl RecordSpan {
-    /// The place of a message inside a record that holds a whole conversation; `before` messages come before it.
+    /// The position of a message in a record that holds a whole conversation; `before` messages
+    /// precede it.
     pub(super) fn message(self, before: u64) -> Self {
         let line = |line| self.from.map(|from| Point { line, ..from });
         Self {
@@ -33,8 +35,8 @@ impl RecordSpan {
         }
     }
 
-    /// The place behind such a record.
-    pub(super) fn behind(self) -> Self {
+    /// The position after such a record.
+    pub(super) fn after(self) -> Self {
         Self {
             to: self.to.map(|to| Point { line: 0, ..to }),
             ..self
@@ -42,7 +44,7 @@ impl RecordSpan {
     }
 }
 
-/// Words under one marker line.
+/// The text under one marker line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
     /// The marker without its colon.
@@ -50,13 +52,13 @@ pub(super) struct Segment {
     pub(super) text: String,
 }
 
-/// One message. A message without words is never passed on; see [`Utterance::has_words`].
+/// One message. A message without text is never emitted; see [`Utterance::has_words`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utterance {
     pub(super) place: RecordSpan,
-    /// The number that the message ends on, where that is not the one it begins on.
+    /// The number on which the message ends, if it differs from the first.
     pub(super) end: Option<u32>,
-    /// Whether an exchange begins here.
+    /// Whether the message begins an exchange.
     pub(super) prompt: bool,
     pub(super) speaker: Cow<'static, str>,
     pub(super) at: Option<String>,
@@ -65,10 +67,11 @@ pub(super) struct Utterance {
     pub(super) segments: Vec<Segment>,
 }
 
-/// Most tools that are listed for a message or a piece. Every piece of a message lists them.
-pub(super) const MOST_TOOLS: usize = 32;
+/// The maximum number of tools listed for a message or a piece. Every piece of a message repeats
+/// the list.
+pub(super) const MAX_TOOLS: usize = 32;
 
-/// Stands where a memory's own answer stood.
+/// Replaces the output of a memory search, so that recalled text is not filed again.
 const RECALLED_NOTE: &str = "[recalled from memory]";
 
 impl Utterance {
@@ -80,19 +83,19 @@ impl Utterance {
         }
     }
 
-    /// Adds words; blank ones say nothing and are left out.
+    /// Adds text. Blank text is left out.
     pub(super) fn push(&mut self, label: impl Into<Cow<'static, str>>, text: impl Into<String>) {
         let mut text = text.into();
         if !text.trim().is_empty() {
             let label = label.into();
-            if text.contains(RECALLED) && is_of_a_program(&label) {
+            if text.contains(RECALLED) && is_from_program(&label) {
                 RECALLED_NOTE.clone_into(&mut text);
             }
             self.segments.push(Segment { label, text });
         }
     }
 
-    /// Leaves a line such as `[image]` where something stood that is no text.
+    /// Adds a line such as `[image]` in the place of content that is not text.
     pub(super) fn note(&mut self, label: &str, note: &str) {
         match self.segments.last_mut().filter(|last| last.label == label) {
             Some(last) => {
@@ -105,7 +108,7 @@ impl Utterance {
 
     pub(super) fn call(&mut self, tool: &str, input: String) {
         let tool = one_line(if tool.is_empty() { "unknown" } else { tool });
-        if self.tools.len() < MOST_TOOLS && !self.tools.contains(&tool) {
+        if self.tools.len() < MAX_TOOLS && !self.tools.contains(&tool) {
             self.tools.push(tool.clone());
         }
         let input = if input.trim().is_empty() {
@@ -125,8 +128,8 @@ impl Utterance {
     }
 }
 
-/// Whether a program said it, not a person or a model.
-fn is_of_a_program(label: &str) -> bool {
+/// Whether a program wrote the text, not a person or a model.
+fn is_from_program(label: &str) -> bool {
     label.starts_with("Tool output") || matches!(label, "Context" | "System")
 }
 
@@ -138,7 +141,7 @@ pub(super) fn output_label(error: bool) -> &'static str {
     }
 }
 
-/// A name fit for a marker line.
+/// A name that is safe in a marker line: without control characters, and short.
 pub(super) fn one_line(name: &str) -> String {
     let name: String = name
         .chars()

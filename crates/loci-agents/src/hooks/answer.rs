@@ -1,29 +1,29 @@
-//! What a hook answers, in the JSON of each harness. There is no way to say that a turn is to be blocked or stopped.
+//! The answers of hooks, in the JSON of each harness. No answer can block or stop a turn.
 
 use loci_palace::printable_json;
 use serde_json::{Value, json};
 
 use super::harness::{Event, Harness};
 
-/// What there is to say.
+/// The output of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HookOutput {
     /// Nothing.
     Nothing,
-    /// For the model.
+    /// Text for the model.
     Context(String),
-    /// For the user; the model does not see it.
+    /// Text for the user. The model does not see it.
     Message(String),
 }
 
 impl HookOutput {
-    /// The answer as the harness reads it: one line of JSON, or nothing at all.
+    /// Renders the answer for the harness: one line of JSON, or nothing.
     pub(super) fn render(&self, harness: Harness, event: Event) -> String {
-        let said = match (self, harness, event) {
+        let rendered = match (self, harness, event) {
             (Self::Context(text), Harness::Cursor, Event::SessionStart) => {
                 Some(json!({ "additional_context": text }))
             }
-            // Cursor reads no context and no message at any other event.
+            // Cursor reads context and messages at no other event.
             (Self::Context(_) | Self::Message(_), Harness::Cursor, _) | (Self::Nothing, _, _) => {
                 None
             }
@@ -35,12 +35,13 @@ impl HookOutput {
             })),
             (Self::Message(text), _, _) => Some(json!({ "systemMessage": text })),
         };
-        said.or_else(|| neutral(harness, event))
+        rendered
+            .or_else(|| neutral(harness, event))
             .map_or_else(String::new, |value| printable_json(value.to_string()))
     }
 }
 
-/// What a harness reads as "go on". Some expect JSON in any case.
+/// Returns the neutral answer of a harness. Some harnesses always expect JSON.
 fn neutral(harness: Harness, event: Event) -> Option<Value> {
     match (harness, event) {
         (Harness::Cursor, Event::Prompt) => Some(json!({ "continue": true })),

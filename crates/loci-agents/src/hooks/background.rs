@@ -1,4 +1,5 @@
-//! A process that saves a transcript and ends: in a session of its own, without anybody's handles, for minutes at most.
+//! A background process that saves a transcript. It runs in its own session, inherits no file
+//! handles, and ends after some minutes at most.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,16 +13,17 @@ use super::notes::{self, Outcome};
 use super::run::Call;
 use super::saving::{Job, note};
 
-/// How long such a process lives, and how long it may take to end then.
+/// The time limit of the process, and how long it may take to stop after it.
 const LIFE: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(5);
-/// How long it waits for the hook that started it to let go, and how often it looks.
+/// How long the process waits for the hook that started it to release the lock, and how often it
+/// checks.
 const START: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(10);
-/// The name under which its work is noted.
+/// The event name under which its work is recorded.
 const EVENT: &str = "save";
 
-/// Starts it and returns at once.
+/// Starts the process and returns immediately.
 pub(super) fn start(job: &Job) -> Result<Outcome> {
     let call = &job.call;
     let folder = job.folder.iter().flat_map(|folder| ["--folder", folder]);
@@ -35,7 +37,7 @@ pub(super) fn start(job: &Job) -> Result<Outcome> {
         .arg("--transcript")
         .arg(&job.path)
         .args(folder)
-        // Whatever runs in there must not call hooks that start it again.
+        // Programs started by the process must not call hooks that start it again.
         .env("LOCI_HOOKS", "off")
         .current_dir("/")
         .stdin(Stdio::null())
@@ -46,10 +48,10 @@ pub(super) fn start(job: &Job) -> Result<Outcome> {
     Ok(Outcome::done("saving in the background"))
 }
 
-/// What that process does: saves the transcript as long as there is more of it.
+/// The main function of the process: saves the transcript until nothing is left to save.
 pub fn save_in_background(call: &Call, transcript: &Path, folder: Option<String>) {
     let since = Instant::now();
-    // Not to be ended with the terminal or the agent; not to be in anybody's way.
+    // The process must survive the end of the terminal and of the agent, and must not disturb them.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(10);
     let stop = Arc::new(AtomicBool::new(false));
@@ -73,7 +75,7 @@ pub fn save_in_background(call: &Call, transcript: &Path, folder: Option<String>
         }),
     };
     notes::write(
-        &call.shelf(),
+        &call.state_dir(),
         call.harness.name(),
         EVENT,
         &outcome,
@@ -86,7 +88,8 @@ fn save_all(job: &Job, stop: &AtomicBool) -> Result<Outcome> {
     let mut passages = 0;
     let mut wings = Vec::new();
     let mut until = Instant::now() + START;
-    // The mark is looked for after the turn was given up: who came meanwhile left it and went.
+    // The marker is checked after the lock was released, because a process that came in between
+    // left the marker and ended.
     while job.turn.is_marked() && !stop.load(Ordering::Relaxed) {
         let Some(held) = job.turn.take().map_err(fail)? else {
             if Instant::now() >= until {

@@ -1,18 +1,18 @@
-//! The part of a drawer that bears on some words, within a number of tokens.
+//! Cuts the part of a drawer that matches some words, within a number of tokens.
 
 use loci_palace::count_tokens;
 
-/// Letters before the first word that are shown too.
+/// How many characters before the first match are included.
 const LEAD: usize = 60;
 
-/// The text itself, or the part around the first of the words, and whether it is only a part.
+/// Returns the text itself, or the part around the first match, and whether it is only a part.
 pub(super) fn excerpt(text: &str, words: &[String], tokens: usize) -> (String, bool) {
     let text = text.trim();
     if count_tokens(text) <= tokens {
         return (text.to_owned(), false);
     }
     let start = start_of(text, words);
-    // A token has about four letters; what is too long after all is cut further.
+    // A token has about four characters. A part that is still too long is cut further.
     let mut length = tokens * 4;
     loop {
         let end = floor(text, start.saturating_add(length));
@@ -31,10 +31,10 @@ pub(super) fn excerpt(text: &str, words: &[String], tokens: usize) -> (String, b
     }
 }
 
-/// Where the part begins: a little before the first word, at the begin of a word.
+/// Returns where the part begins: a little before the first match, at the beginning of a word.
 fn start_of(text: &str, words: &[String]) -> usize {
     let lower = text.to_lowercase();
-    // Lower case may have another length; then the place would be another.
+    // Lower case may have another length, and then the positions do not match.
     if lower.len() != text.len() {
         return 0;
     }
@@ -50,12 +50,12 @@ fn start_of(text: &str, words: &[String]) -> usize {
     start + lead.find(char::is_whitespace).map_or(0, |space| space + 1)
 }
 
-/// The begin of a text, so many bytes at most.
+/// Returns the beginning of a text, at most this many bytes.
 pub(super) fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..floor(text, bytes)).unwrap_or(text)
 }
 
-/// The end of a text, so many bytes at most.
+/// Returns the end of a text, at most this many bytes.
 pub(super) fn ending(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {
@@ -64,7 +64,7 @@ pub(super) fn ending(text: &str, bytes: usize) -> &str {
     text.get(start..).unwrap_or(text)
 }
 
-/// The last place up to `at` where a letter begins.
+/// Returns the last character boundary at or before `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -1,4 +1,5 @@
-//! A tool has failed: one line about the same error from memory, if it was clearly seen before. Once per error and session.
+//! After a tool failed, adds one line about the same error from memory, if it was clearly seen
+//! before. Each error is mentioned once per session.
 
 use loci_palace::query::Hit;
 use loci_palace::{Result, printable_json, quoted_unless_plain};
@@ -14,10 +15,10 @@ use super::run::Call;
 use super::session::Session;
 use super::signature::Signature;
 
-/// Letters that are quoted, and letters of them before the error.
+/// The length of the quotation, and of the part of it before the error.
 const QUOTED: usize = 280;
 const LEAD: usize = 40;
-/// Fields of a tool's answer that hold what it printed.
+/// The fields of a tool's response that hold its output.
 const OUTPUTS: [&str; 8] = [
     "stdout",
     "output",
@@ -28,7 +29,7 @@ const OUTPUTS: [&str; 8] = [
     "error",
     "error_message",
 ];
-/// Fields that hold how a process ended.
+/// The fields that hold the exit code of a process.
 const CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "code"];
 
 pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
@@ -36,9 +37,9 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     if call.config.failures == Some(false) {
         return nothing("switched off by `failures`");
     }
-    // Cursor's hook may only watch.
+    // Cursor ignores the answer to this event.
     if call.harness == Harness::Cursor {
-        return nothing("the harness takes no answer");
+        return nothing("the harness ignores the answer");
     }
     let Some(output) = failed_output(call.event, input) else {
         return nothing("no tool failed");
@@ -46,16 +47,16 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let Some(signature) = Signature::of(&output) else {
         return nothing("the error is too vague");
     };
-    let session = Session::of(&call.shelf(), call.harness, input.session());
+    let session = Session::of(&call.state_dir(), call.harness, input.session());
     let key = signature.key();
     if session.remembered().has_failure(&key) {
-        return nothing("told already");
+        return nothing("already mentioned in this session");
     }
     let Some(palace) = call.existing()? else {
         return nothing("there is no palace yet");
     };
     let Some(wing) = call.wing(&palace, input)? else {
-        return nothing("the harness names no folder");
+        return nothing("the harness passed no folder");
     };
     let hits = recall(call, &palace, input, &wing, &signature.query())?;
     let seen = hits
@@ -64,16 +65,17 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let Some(hit) = seen else {
         return nothing("the error is not in memory");
     };
-    if !session.tell(&[], Some(&key)) {
-        return nothing("what was remembered could not be noted");
+    if !session.record(&[], Some(&key)) {
+        return nothing("the state of the session could not be written");
     }
     Ok((
         HookOutput::Context(line(hit, &signature)),
-        Outcome::done("told of an earlier time"),
+        Outcome::done("mentioned an earlier occurrence"),
     ))
 }
 
-/// One line. What is recalled stands in it as a JSON string: no letter of it can end the quotation or begin a line.
+/// Returns one line. The recalled text is a JSON string, so it cannot end the quotation or begin a
+/// new line.
 fn line(hit: &Hit, signature: &Signature) -> String {
     let day = day_of(hit).map_or_else(String::new, |day| format!(" on {day}"));
     let quoted = printable_json(Value::from(around(&hit.text, signature)).to_string());
@@ -83,7 +85,7 @@ fn line(hit: &Hit, signature: &Signature) -> String {
     )
 }
 
-/// What stands around the error, and after it.
+/// Returns the text around the error.
 fn around(text: &str, signature: &Signature) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = joined.to_lowercase();
@@ -99,7 +101,7 @@ fn around(text: &str, signature: &Signature) -> String {
     format!("{}{after}", joined.get(start..end).unwrap_or_default())
 }
 
-/// What a tool that failed printed; nothing if none failed, or if the user broke it off.
+/// Returns the output of a failed tool; `None` if no tool failed, or if the user interrupted it.
 fn failed_output(event: Event, input: &Input) -> Option<String> {
     if input.is("is_interrupt") {
         return None;
@@ -115,7 +117,7 @@ fn failed_output(event: Event, input: &Input) -> Option<String> {
     let response = ["tool_response", "tool_output", "result_json"]
         .iter()
         .find_map(|key| input.field(key))?;
-    // Some put JSON into a string.
+    // Some harnesses put JSON into a string.
     let parsed = response
         .as_str()
         .and_then(|text| serde_json::from_str::<Value>(text).ok())
@@ -126,7 +128,7 @@ fn failed_output(event: Event, input: &Input) -> Option<String> {
     (has_failed(response) || ends_in_failure(&output)).then_some(output)
 }
 
-/// The texts of a tool's answer, in a bounded depth.
+/// Collects the texts of a tool's response, up to a limited depth.
 fn gather(value: &Value, into: &mut String) {
     match value {
         Value::String(text) => {
@@ -181,7 +183,7 @@ fn has_failed(response: &Value) -> bool {
         || response.get("metadata").is_some_and(code)
 }
 
-/// Whether an output says that the process ended with another code than 0, as shells of agents do in a line of their own.
+/// Whether the output reports a nonzero exit code, as the shells of agents do in a line of its own.
 fn ends_in_failure(output: &str) -> bool {
     let lines: Vec<&str> = output.lines().map(str::trim).collect();
     let first = lines.iter().take(5);

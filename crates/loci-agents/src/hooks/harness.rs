@@ -1,4 +1,4 @@
-//! Which program calls, and what for. Names are understood in any case, with or without `-` and `_`.
+//! The harnesses and their events. Names are matched in any case, with or without `-` and `_`.
 
 /// A program that calls hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,14 +11,14 @@ pub enum Harness {
     Cursor,
     /// Gemini CLI.
     Gemini,
-    /// Another that speaks Claude Code's JSON.
+    /// Another program that uses Claude Code's JSON.
     Other,
 }
 
-/// What happened in the agent.
+/// An event in the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A session begins, or goes on with an empty context.
+    /// A session begins, or continues with an empty context.
     SessionStart,
     /// The user has sent a prompt.
     Prompt,
@@ -28,7 +28,7 @@ pub enum Event {
     Stop,
     /// The session is over.
     SessionEnd,
-    /// A tool has run; its answer says whether it failed.
+    /// A tool has run. Its response says whether it failed.
     ToolUse,
     /// A tool has failed.
     ToolFailure,
@@ -42,7 +42,7 @@ const HARNESSES: [(&str, Harness); 5] = [
     ("other", Harness::Other),
 ];
 
-/// The first name of each event is the one of Claude Code.
+/// The first name of each event is Claude Code's.
 const EVENTS: [(&str, Event); 11] = [
     ("SessionStart", Event::SessionStart),
     ("UserPromptSubmit", Event::Prompt),
@@ -58,12 +58,12 @@ const EVENTS: [(&str, Event); 11] = [
 ];
 const AFTER_TOOL: &str = "AfterTool";
 
-/// The names of harnesses, for people.
+/// The names of harnesses, for users.
 pub fn harness_names() -> Vec<&'static str> {
     HARNESSES.iter().map(|(name, _)| *name).collect()
 }
 
-/// The names of events, for people.
+/// The names of events, for users.
 pub fn event_names() -> Vec<&'static str> {
     let mut names: Vec<_> = EVENTS.iter().map(|(name, _)| *name).collect();
     names.push(AFTER_TOOL);
@@ -78,7 +78,7 @@ fn plain(name: &str) -> String {
 }
 
 impl Harness {
-    /// The harness of a name.
+    /// Returns the harness with this name.
     pub fn named(name: &str) -> Option<Self> {
         let name = plain(name);
         if name == "geminicli" {
@@ -90,7 +90,7 @@ impl Harness {
             .map(|(_, harness)| *harness)
     }
 
-    /// Its name.
+    /// The name of the harness.
     pub fn name(self) -> &'static str {
         HARNESSES
             .iter()
@@ -98,7 +98,7 @@ impl Harness {
             .map_or("other", |(name, _)| name)
     }
 
-    /// The variable in which it names the project's folder to its hooks.
+    /// The environment variable in which the harness passes the project folder to its hooks.
     pub(super) fn folder_variable(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("CLAUDE_PROJECT_DIR"),
@@ -110,7 +110,7 @@ impl Harness {
 }
 
 impl Event {
-    /// The event of a name, in the words of any harness.
+    /// Returns the event with this name in any harness.
     pub fn named(name: &str) -> Option<Self> {
         let name = plain(name);
         if name == plain(AFTER_TOOL) {
@@ -122,7 +122,7 @@ impl Event {
             .map(|(_, event)| *event)
     }
 
-    /// Loci's name of it.
+    /// Loci's name of the event.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "session-start",
@@ -135,7 +135,7 @@ impl Event {
         }
     }
 
-    /// The name that the harness expects in an answer to it.
+    /// The name that the harness expects in an answer to the event.
     pub(super) fn name_for(self, harness: Harness) -> &'static str {
         match (self, harness) {
             (Self::Prompt, Harness::Gemini) => "BeforeAgent",

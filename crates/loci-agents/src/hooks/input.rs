@@ -1,4 +1,5 @@
-//! What a harness sends: one JSON object. Fields that are missing or of another kind are taken as absent.
+//! The input from a harness: one JSON object. Missing fields and fields of an unexpected type count
+//! as absent.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,18 @@ use serde_json::Value;
 
 use super::harness::Harness;
 
-/// Bytes of an input at most.
+/// The most bytes of an input.
 pub(super) const MAX_INPUT_BYTES: u64 = 10 << 20;
 
-/// An input, in one vocabulary for all harnesses.
+/// An input, with the same accessors for all harnesses.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     value: Value,
 }
 
 impl Input {
-    /// Reads to the end, so that whoever writes is not cut off. Says why there is nothing to work with.
+    /// Reads to the end, so that the writer does not get a broken pipe. The error says why the
+    /// input is unusable.
     pub(super) fn read(input: &mut dyn Read) -> Result<Self, String> {
         let mut bytes = Vec::new();
         input
@@ -33,7 +35,7 @@ impl Input {
         }
         match serde_json::from_slice(&bytes) {
             Ok(value @ Value::Object(_)) => Ok(Self { value }),
-            Ok(_) => Err("the input is no JSON object".to_owned()),
+            Ok(_) => Err("the input is not a JSON object".to_owned()),
             Err(error) => Err(format!("the input is not JSON: {error}")),
         }
     }
@@ -51,14 +53,14 @@ impl Input {
         self.value.get(key).and_then(Value::as_bool) == Some(true)
     }
 
-    /// The session's id.
+    /// The id of the session.
     pub(super) fn session(&self) -> &str {
         self.text("session_id")
             .or_else(|| self.text("conversation_id"))
             .unwrap_or_default()
     }
 
-    /// The transcript of the session, if it is named.
+    /// The path of the session's transcript, if the harness passes it.
     pub(super) fn transcript(&self, home: &Path) -> Option<PathBuf> {
         let path = self.text("transcript_path")?;
         let path = match path.strip_prefix("~/") {
@@ -71,8 +73,8 @@ impl Input {
         Some(Path::new(self.text("cwd")?).join(path)).filter(|path| path.is_absolute())
     }
 
-    /// The folder that the session is about. An agent may go into other folders; the one that it was started in counts, since
-    /// that is where its transcript says it was held.
+    /// Returns the project folder of the session. An agent may change to other folders, so the
+    /// folder in which it was started counts. Its transcript names the same folder.
     pub(super) fn folder(&self, harness: Harness) -> Option<String> {
         let here = self.text("cwd").map(str::to_owned).or_else(|| {
             let roots = self.value.get("workspace_roots")?.as_array()?;

@@ -1,5 +1,6 @@
-//! One saver per transcript. The lock is the kernel's: it goes with the process that holds it, however that ends. Who comes
-//! later leaves a mark and goes; who holds the lock looks for the mark after it let go.
+//! Ensures that one process at a time saves a transcript. The lock belongs to the kernel and is
+//! released when its process ends in any way. A process that finds the lock taken leaves a marker
+//! and ends. The process that holds the lock checks for the marker after it released the lock.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,54 +8,55 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::shelf::{Shelf, key_of};
+use super::state_dir::{StateDir, key_of};
 
-/// How long somebody waits for a moment's work of others, and how often they look.
-const MOMENT: Duration = Duration::from_millis(200);
+/// How long a process waits for a short lock, and how often it tries.
+const SHORT_LOCK_WAIT: Duration = Duration::from_millis(200);
 const STEP: Duration = Duration::from_millis(5);
 
-/// Held until it is dropped, or until the process ends.
+/// A lock that is held until it is dropped or the process ends.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct LockGuard {
     _file: File,
 }
 
-/// The turn to save one transcript.
+/// The right to save one transcript.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
-    shelf: Shelf,
+    state_dir: StateDir,
     key: String,
 }
 
 impl Turn {
-    pub(super) fn of(shelf: &Shelf, transcript: &Path) -> Self {
+    pub(super) fn of(state_dir: &StateDir, transcript: &Path) -> Self {
         Self {
-            shelf: shelf.clone(),
+            state_dir: state_dir.clone(),
             key: key_of(transcript.as_os_str().as_encoded_bytes()),
         }
     }
 
-    /// The name of the transcript's files.
+    /// The key in the names of the transcript's files.
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// Takes the turn; nothing if somebody has it.
-    pub(super) fn take(&self) -> std::io::Result<Option<Held>> {
-        try_lock(self.shelf.open(&format!("save-{}.lock", self.key))?)
+    /// Takes the lock; `None` if another process has it.
+    pub(super) fn take(&self) -> std::io::Result<Option<LockGuard>> {
+        try_lock(self.state_dir.open(&format!("save-{}.lock", self.key))?)
     }
 
-    /// Says that there is more to save. Comes before [`Turn::take`]: whoever has the turn then finds the mark.
+    /// Records that there is more to save. It must be called before [`Turn::take`], so that the
+    /// process that has the lock finds the marker.
     pub(super) fn mark(&self) -> std::io::Result<()> {
-        self.shelf.ensure()?;
-        self.shelf.open(&self.mark_name()).map(drop)
+        self.state_dir.ensure()?;
+        self.state_dir.open(&self.mark_name()).map(drop)
     }
 
     pub(super) fn is_marked(&self) -> bool {
         self.mark_path().exists()
     }
 
-    /// Takes the mark away; false if there is none.
+    /// Removes the marker. Returns `false` if there is none.
     pub(super) fn unmark(&self) -> bool {
         std::fs::remove_file(self.mark_path()).is_ok()
     }
@@ -64,16 +66,17 @@ impl Turn {
     }
 
     fn mark_path(&self) -> PathBuf {
-        self.shelf.path(&self.mark_name())
+        self.state_dir.path(&self.mark_name())
     }
 }
 
-/// A moment in which nobody else changes small files. Nothing if others do not let go.
-pub(super) fn moment(shelf: &Shelf) -> Option<Held> {
-    let until = Instant::now() + MOMENT;
-    shelf.ensure().ok()?;
+/// Takes the short lock for changes of small files. `None` if other processes do not release it in
+/// time.
+pub(super) fn short_lock(state_dir: &StateDir) -> Option<LockGuard> {
+    let until = Instant::now() + SHORT_LOCK_WAIT;
+    state_dir.ensure().ok()?;
     loop {
-        if let Some(held) = try_lock(shelf.open("moment.lock").ok()?).ok()? {
+        if let Some(held) = try_lock(state_dir.open("moment.lock").ok()?).ok()? {
             return Some(held);
         }
         if Instant::now() >= until {
@@ -83,9 +86,9 @@ pub(super) fn moment(shelf: &Shelf) -> Option<Held> {
     }
 }
 
-fn try_lock(file: File) -> std::io::Result<Option<Held>> {
+fn try_lock(file: File) -> std::io::Result<Option<LockGuard>> {
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(Held { _file: file })),
+        Ok(()) => Ok(Some(LockGuard { _file: file })),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,5 @@
-//! Notes of hooks for `loci doctor`: one small file per harness and event, with the last call and the
-//! last that failed.
+//! Records of hook calls for `loci doctor`: one small file per harness and event, with the last
+//! call and the last failed one.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::HookRun;
 use super::excerpt::beginning;
-use super::shelf::{Shelf, read_json};
+use super::state_dir::{StateDir, read_json};
 
-/// Bytes of a note at most.
+/// The most bytes of a note.
 const MAX_NOTE_BYTES: usize = 600;
 const PREFIX: &str = "note-";
-/// Files that are looked at; there are fewer.
+/// The most files that are read. There are always fewer.
 const MOST: usize = 200;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -23,12 +23,12 @@ struct Notes {
     failed: Option<HookRun>,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) ok: bool,
     pub(super) note: String,
-    /// What can be done about it.
+    /// The advice for the user.
     pub(super) advice: Option<Advice>,
 }
 
@@ -49,13 +49,13 @@ impl Outcome {
         }
     }
 
-    /// Adds what can be done about it.
+    /// Adds advice.
     pub(super) fn advise(mut self, advice: impl Into<Option<Advice>>) -> Self {
         self.advice = advice.into();
         self
     }
 
-    /// An error with what to do about it.
+    /// Creates the outcome of an error, with its advice.
     pub(super) fn error(error: &loci_palace::Error) -> Self {
         let mut note = error.to_string();
         if let Some(help) = error.help() {
@@ -66,8 +66,14 @@ impl Outcome {
     }
 }
 
-/// Notes a call. That it cannot be noted is no reason to fail.
-pub(super) fn write(shelf: &Shelf, harness: &str, event: &str, outcome: &Outcome, took: Duration) {
+/// Records a call. If this fails, the hook continues.
+pub(super) fn write(
+    state_dir: &StateDir,
+    harness: &str,
+    event: &str,
+    outcome: &Outcome,
+    took: Duration,
+) {
     let run = HookRun {
         event: event.to_owned(),
         harness: harness.to_owned(),
@@ -78,19 +84,19 @@ pub(super) fn write(shelf: &Shelf, harness: &str, event: &str, outcome: &Outcome
         milliseconds: took.as_millis() as u64,
     };
     let name = format!("{PREFIX}{harness}-{event}.json");
-    let mut notes: Notes = shelf.read(&name).unwrap_or_default();
+    let mut notes: Notes = state_dir.read(&name).unwrap_or_default();
     if !run.ok {
         notes.failed = Some(run.clone());
     }
     notes.last = Some(run);
-    if let Err(error) = shelf.write(&name, &notes) {
-        tracing::debug!(%error, "the call of a hook was not noted");
+    if let Err(error) = state_dir.write(&name, &notes) {
+        tracing::debug!(%error, "failed to record the call of a hook");
     }
 }
 
-/// All notes, the latest first.
-pub(super) fn read_all(shelf: &Shelf) -> Vec<HookRun> {
-    let Ok(entries) = std::fs::read_dir(shelf.folder()) else {
+/// Returns all recorded calls, the latest first.
+pub(super) fn read_all(state_dir: &StateDir) -> Vec<HookRun> {
+    let Ok(entries) = std::fs::read_dir(state_dir.folder()) else {
         return Vec::new();
     };
     let mut runs = Vec::new();

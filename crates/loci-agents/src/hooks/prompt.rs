@@ -1,5 +1,5 @@
-//! A prompt brings back what was said about it before, or nothing. Too little is better than noise: only what holds most of the
-//! words that say something is told, once per session, under a budget of tokens.
+//! Adds relevant memories to a prompt, or nothing. Too few are better than noise, so only drawers
+//! with most of the prompt's significant words are added, once per session, within a token limit.
 
 use std::collections::HashSet;
 
@@ -15,22 +15,23 @@ use super::recall::{day_of, recall};
 use super::run::Call;
 use super::session::{Session, SessionMemory};
 
-/// Tokens of all that is told unless the configuration says otherwise, and of one passage.
+/// The default token limit of all passages, and the limit of one passage.
 const TOKENS: usize = 400;
 const PASSAGE_TOKENS: usize = 160;
-/// Passages that are told.
-const TOLD: usize = 3;
-/// Bytes of a prompt that are searched for: what somebody pastes is not what they ask.
+/// How many passages are added.
+const MAX_PASSAGES: usize = 3;
+/// How much of a prompt is searched for. Long pasted text is not the question.
 const QUERY_BYTES: usize = 600;
-/// Words that say something, without which a prompt asks for nothing, and after which more say no more.
-const LEAST_WORDS: usize = 2;
-const MOST_WORDS: usize = 10;
-/// Words by which drawers are looked for. A word that stands in most drawers costs 4 ms per 100,000 of them.
+/// The minimum number of significant words in a prompt, and the maximum number that is used.
+const MIN_WORDS: usize = 2;
+const MAX_WORDS: usize = 10;
+/// How many words are searched for. A word that occurs in most drawers costs 4 ms per 100,000 of
+/// them.
 const SEARCHED_WORDS: usize = 5;
-/// Share of the best score that the others must have.
+/// The minimum score of other hits, as a share of the best one.
 const NEAR_BEST: f64 = 0.6;
 
-/// Words of prompts that ask for nothing by themselves.
+/// Words that are not significant in prompts.
 const FILLERS: &str = " about again alright also anything because been carry change changes check code continue could does doing \
     done fine from further give going good great have help here into just keep know like look looks make more next nice okay only \
     please proceed really right should show some something still sure tell thank thanks that them then there these they thing \
@@ -38,42 +39,43 @@ const FILLERS: &str = " about again alright also anything because been carry cha
 
 pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
-    // Cursor's hook may only let a prompt pass.
+    // Cursor's hook can only let a prompt pass.
     if call.harness == Harness::Cursor {
-        return nothing("the harness takes no answer");
+        return nothing("the harness ignores the answer");
     }
     let budget = call.config.prompt_tokens.unwrap_or(TOKENS);
     if budget == 0 {
         return nothing("switched off by `prompt_tokens`");
     }
     let Some(prompt) = input.text("prompt").map(str::trim) else {
-        return nothing("there was no prompt");
+        return nothing("the input has no prompt");
     };
     let words = content_words(beginning(prompt, QUERY_BYTES));
-    if prompt.starts_with(['/', '!', '#']) || asked(&words) < LEAST_WORDS {
-        return nothing("the prompt asks for nothing");
+    if prompt.starts_with(['/', '!', '#']) || asked(&words) < MIN_WORDS {
+        return nothing("the prompt is a command or has too few significant words");
     }
     let Some(palace) = call.existing()? else {
         return nothing("there is no palace yet");
     };
     let Some(wing) = call.wing(&palace, input)? else {
-        return nothing("the harness names no folder");
+        return nothing("the harness passed no folder");
     };
-    let query = most_telling(words.clone(), SEARCHED_WORDS).join(" ");
+    let query = most_significant(words.clone(), SEARCHED_WORDS).join(" ");
     let hits = recall(call, &palace, input, &wing, &query)?;
-    let session = Session::of(&call.shelf(), call.harness, input.session());
+    let session = Session::of(&call.state_dir(), call.harness, input.session());
     let hits = relevant(&hits, &words, &session.remembered());
     let Some((text, remembered)) = compose(&wing, &hits, &words, budget) else {
-        return nothing("nothing in memory bears on the prompt");
+        return nothing("nothing in memory matches the prompt");
     };
-    if !session.tell(&remembered, None) {
-        return nothing("what was remembered could not be noted");
+    if !session.record(&remembered, None) {
+        return nothing("the state of the session could not be written");
     }
-    let note = format!("told {} passage(s)", remembered.len());
+    let note = format!("added {} passage(s)", remembered.len());
     Ok((HookOutput::Context(text), Outcome::done(note)))
 }
 
-/// Words of a prompt that say something, in lower case, each once. Of many, names and long words are kept.
+/// Returns the significant words of a prompt, in lower case, each once. If there are many, names
+/// and long words are kept.
 fn content_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
@@ -87,11 +89,11 @@ fn content_words(text: &str) -> Vec<String> {
             words.push(word);
         }
     }
-    most_telling(words, MOST_WORDS)
+    most_significant(words, MAX_WORDS)
 }
 
-/// Names first, then long words; all of them if there are few.
-fn most_telling(mut words: Vec<String>, most: usize) -> Vec<String> {
+/// Sorts names first, then long words. If there are few, all are kept.
+fn most_significant(mut words: Vec<String>, most: usize) -> Vec<String> {
     if words.len() > most {
         words.sort_by_key(|word| {
             let is_name = word.contains('_') || word.bytes().any(|byte| byte.is_ascii_digit());
@@ -102,7 +104,7 @@ fn most_telling(mut words: Vec<String>, most: usize) -> Vec<String> {
     words
 }
 
-/// How many words were asked for. Scripts without spaces write several as one.
+/// Returns the number of words in the prompt. Scripts without spaces write several words as one.
 fn asked(words: &[String]) -> usize {
     words.len() + words.iter().filter(|word| is_phrase(word)).count()
 }
@@ -111,7 +113,7 @@ fn is_phrase(word: &str) -> bool {
     !word.is_ascii() && word.chars().count() >= 6
 }
 
-/// How many of the words a text holds, each in some form.
+/// Returns how many of the words a text contains, in any form.
 fn held(text: &str, words: &[String]) -> usize {
     let text = text.to_lowercase();
     let there: HashSet<&str> = text
@@ -122,7 +124,7 @@ fn held(text: &str, words: &[String]) -> usize {
         if is_phrase(word) {
             return shares_half(&text, word);
         }
-        // Endings differ: lamp and lamps, save and saved.
+        // Endings differ, as in lamp and lamps, save and saved.
         let long = word.is_ascii() && word.len() > 5;
         let stem = beginning(word, if long { word.len() - 2 } else { word.len() });
         there.contains(word.as_str())
@@ -133,7 +135,7 @@ fn held(text: &str, words: &[String]) -> usize {
     words.iter().filter(holds).count()
 }
 
-/// Whether a text holds half of the pairs of letters of a phrase.
+/// Whether a text contains half of the letter pairs of a phrase.
 fn shares_half(text: &str, phrase: &str) -> bool {
     let letters: Vec<char> = phrase.chars().collect();
     let pairs: Vec<String> = letters
@@ -144,17 +146,17 @@ fn shares_half(text: &str, phrase: &str) -> bool {
     2 * there.count() >= pairs.len()
 }
 
-/// Words that a drawer must hold of so many: two thirds, of many at least half.
+/// Returns how many of the words a drawer must contain: two thirds, or of many at least half.
 fn needed(words: usize) -> usize {
     let share = if words <= 6 {
         (2 * words).div_ceil(3)
     } else {
         words.div_ceil(2)
     };
-    share.max(LEAST_WORDS.min(words))
+    share.max(MIN_WORDS.min(words))
 }
 
-/// The hits that are worth telling: those that hold the words, and not much less fitting than the best of them.
+/// Returns the relevant hits: those that contain enough words and score close to the best one.
 fn relevant<'a>(hits: &'a [Hit], words: &[String], remembered: &SessionMemory) -> Vec<&'a Hit> {
     let needed = needed(words.len());
     let mut worth: Vec<&Hit> = Vec::new();
@@ -166,11 +168,11 @@ fn relevant<'a>(hits: &'a [Hit], words: &[String], remembered: &SessionMemory) -
         }
     }
     worth.retain(|hit| !remembered.has_drawer(&hit.id));
-    worth.truncate(TOLD);
+    worth.truncate(MAX_PASSAGES);
     worth
 }
 
-/// The text for the model and the ids in it; nothing if not even one passage fits the budget.
+/// Returns the text for the model and the ids in it; `None` if not even one passage fits the limit.
 fn compose(
     wing: &str,
     hits: &[&Hit],
@@ -237,10 +239,10 @@ mod tests {
         assert!(words("ok, please continue with that").is_empty());
         assert_eq!(words("Why is the lamp dark? The LAMP!"), ["lamp", "dark"]);
         assert_eq!(words("fix E42 in retry_policy"), ["e42", "retry_policy"]);
-        assert!(asked(&words("灯塔的灯为什么不亮了")) >= LEAST_WORDS);
+        assert!(asked(&words("灯塔的灯为什么不亮了")) >= MIN_WORDS);
         assert!(words("好").is_empty());
         let many: Vec<String> = (0..50).map(|n| format!("word{n}")).collect();
-        assert_eq!(words(&many.join(" ")).len(), MOST_WORDS);
+        assert_eq!(words(&many.join(" ")).len(), MAX_WORDS);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! What memory holds of some words, for one session: drawers of the project and drawers that belong nowhere, but not what was
-//! just said in the session itself. What another project's sessions said stays there.
+//! Searches memory for some words in one session: drawers of the project and drawers without a
+//! project, but not the session's own recent messages. The sessions of other projects are excluded.
 //!
-//! By words alone: opening the vectors would cost more than a hook may. A filter would, too; so all drawers are asked for the
-//! best, and those that do not belong here are passed over.
+//! It searches by words only, because opening the vectors would take longer than a hook may. A
+//! filter would, too. The search therefore takes the best of all drawers and drops those that do
+//! not belong here.
 
 use loci_palace::query::{self, Hit, Input as Question};
 use loci_palace::{
@@ -12,13 +13,13 @@ use loci_palace::{
 use super::input::Input;
 use super::run::Call;
 
-/// Drawers that are looked at, of all projects.
-const CROWD: usize = 40;
-/// Drawers of the project that are looked at where others have all of those: the newest. A word search among them would
-/// cost as much as one of everything.
+/// How many drawers of all projects are examined.
+const MAX_CANDIDATES: usize = 40;
+/// How many of the newest drawers of the project are examined if all hits belong to other projects.
+/// A word search among them would cost as much as one of everything.
 const NEWEST: usize = 100;
 
-/// The best drawers for some words, the best first.
+/// Returns the best drawers for some words, the best first.
 pub(super) fn recall(
     call: &Call,
     palace: &Palace,
@@ -29,23 +30,23 @@ pub(super) fn recall(
     let transcript = input.transcript(&call.home.home);
     let own = transcript.map(|path| path.canonicalize().unwrap_or(path));
     let own = own.as_deref().and_then(|path| path.to_str());
-    let said = |hit: &Hit, key: &str| match hit.metadata.0.get(key) {
+    let value = |hit: &Hit, key: &str| match hit.metadata.0.get(key) {
         Some(MetaValue::Str(value)) => Some(value.clone()),
         _ => None,
     };
     let admits = |hit: &Hit| {
-        said(hit, "wing").is_none_or(|there| there == wing)
-            && (own.is_none() || said(hit, "source_file").as_deref() != own)
+        value(hit, "wing").is_none_or(|there| there == wing)
+            && (own.is_none() || value(hit, "source_file").as_deref() != own)
     };
     let found = palace.query(&query::Request {
-        k: CROWD,
+        k: MAX_CANDIDATES,
         ..query::Request::new(Question::Words(words.to_owned()))
     });
     let mut hits = match found {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?.hits,
     };
-    let is_crowded = hits.len() >= CROWD;
+    let is_crowded = hits.len() >= MAX_CANDIDATES;
     hits.retain(admits);
     if hits.is_empty() && is_crowded {
         let here = Filter::Key {
@@ -58,14 +59,14 @@ pub(super) fn recall(
     Ok(hits)
 }
 
-/// The newest drawers, those with most of the words first.
+/// Returns the newest drawers, those with most of the words first.
 fn newest(palace: &Palace, selection: &Selection, words: &str) -> Result<Vec<Hit>> {
     let include = Include {
         documents: true,
         metadatas: true,
         ..Include::NONE
     };
-    // The verb `list` also counts all drawers of the selection, which a hook has no time for.
+    // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
     let collection = palace.collection(DEFAULT_COLLECTION, false)?;
     let found = collection.get_recent(NEWEST, selection, include)?;
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
@@ -84,7 +85,7 @@ fn newest(palace: &Palace, selection: &Selection, words: &str) -> Result<Vec<Hit
     Ok(hits)
 }
 
-/// The day on which a drawer was said or written, if it is known.
+/// Returns the day on which a drawer was said or written, if it is known.
 pub(super) fn day_of(hit: &Hit) -> Option<&str> {
     match hit.metadata.0.get("authored_at") {
         Some(MetaValue::Str(moment)) => moment.get(..10),

@@ -1,4 +1,5 @@
-//! One call of a hook: switched off or not, a time limit around the work, a note of what became of it.
+//! Runs one hook: checks whether hooks are switched off, applies the time limit, and records the
+//! outcome.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -15,32 +16,32 @@ use super::answer::HookOutput;
 use super::harness::{Event, Harness};
 use super::input::Input;
 use super::notes::{self, Outcome};
-use super::shelf::Shelf;
+use super::state_dir::StateDir;
 use super::{failure, prompt, saving, wake};
 use crate::home::Home;
 
-/// The longest that anybody waits for a hook, and the least that it needs.
+/// The longest time limit of a hook, and the shortest.
 const LIMIT: Duration = Duration::from_secs(2);
 const LEAST_LIMIT: Duration = Duration::from_millis(100);
 
-/// Everything a hook works with.
+/// The inputs of a hook.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Who calls.
+    /// The harness that calls.
     pub harness: Harness,
-    /// Where the user's files are.
+    /// The directories of the user.
     pub home: Home,
-    /// The palace; a directory is absolute.
+    /// The palace. A directory is absolute.
     pub palace: PalaceRef,
-    /// How it is opened.
+    /// The options for opening it.
     pub options: OpenOptions,
-    /// What the user wants.
+    /// The user's configuration.
     pub config: HooksConfig,
-    /// This program, and the arguments that name the palace: for a process that saves in the background.
+    /// The path of this program, for the process that saves in the background.
     pub program: PathBuf,
-    /// See `program`.
+    /// The arguments of that process that name the palace.
     pub arguments: Vec<OsString>,
 }
 
@@ -52,10 +53,10 @@ pub fn switched_off() -> bool {
     })
 }
 
-/// Notes a call that could not be understood.
+/// Records a call whose harness or event is unknown.
 pub fn note_unknown(home: &Home, why: &str) {
     notes::write(
-        &Shelf::of(home),
+        &StateDir::of(home),
         "unknown",
         "unknown",
         &Outcome::failed(why),
@@ -63,11 +64,11 @@ pub fn note_unknown(home: &Home, why: &str) {
     );
 }
 
-/// Notes why nothing can be done, and gives the neutral answer.
+/// Records why the hook can do nothing, and returns the neutral answer.
 pub fn refuse(home: &Home, harness: Harness, event: Event, why: &str) -> String {
     let outcome = Outcome::failed(why);
     notes::write(
-        &Shelf::of(home),
+        &StateDir::of(home),
         harness.name(),
         event.name(),
         &outcome,
@@ -76,8 +77,9 @@ pub fn refuse(home: &Home, harness: Harness, event: Event, why: &str) -> String 
     HookOutput::Nothing.render(harness, event)
 }
 
-/// Does what the event asks for and gives what is to be printed: JSON, or nothing. Takes the time limit at most, whatever
-/// the palace, the input or another process does. What is still under way then ends with this process.
+/// Handles the event and returns the output: JSON, or nothing. It takes the time limit at most,
+/// whatever the palace, the input or another process does. Work that is still running then ends
+/// with this process.
 pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let since = Instant::now();
     let (sender, receiver) = mpsc::sync_channel(1);
@@ -95,7 +97,7 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let (answer, outcome) = match std::thread::Builder::new().spawn(work) {
         Ok(_) => receiver
             .recv_timeout(call.limit())
-            .unwrap_or_else(|error| (HookOutput::Nothing, broken_off(error))),
+            .unwrap_or_else(|error| (HookOutput::Nothing, outcome_of_timeout(error))),
         Err(error) => (
             HookOutput::Nothing,
             Outcome::failed(format!("cannot start a thread: {error}")),
@@ -103,18 +105,18 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     };
     if call.config.enabled != Some(false) {
         let (harness, event) = (call.harness.name(), call.event.name());
-        notes::write(&call.shelf(), harness, event, &outcome, since.elapsed());
+        notes::write(&call.state_dir(), harness, event, &outcome, since.elapsed());
     }
     answer.render(call.harness, call.event)
 }
 
-fn broken_off(error: mpsc::RecvTimeoutError) -> Outcome {
+fn outcome_of_timeout(error: mpsc::RecvTimeoutError) -> Outcome {
     match error {
         mpsc::RecvTimeoutError::Timeout => {
-            Outcome::failed("it took too long and was stopped").advise(Advice::Verify)
+            Outcome::failed("the hook took too long and was stopped").advise(Advice::Verify)
         }
         mpsc::RecvTimeoutError::Disconnected => {
-            Outcome::failed("it stopped by itself; that is a bug, please report it")
+            Outcome::failed("the hook stopped unexpectedly; this is a bug, please report it")
         }
     }
 }
@@ -130,17 +132,17 @@ impl Call {
         result.unwrap_or_else(|error| (HookOutput::Nothing, Outcome::error(&error)))
     }
 
-    /// How long the hook may take.
+    /// The time limit of the hook.
     pub(super) fn limit(&self) -> Duration {
         let asked = self.config.timeout_ms.map_or(LIMIT, Duration::from_millis);
         asked.clamp(LEAST_LIMIT, LIMIT)
     }
 
-    pub(super) fn shelf(&self) -> Shelf {
-        Shelf::of(&self.home)
+    pub(super) fn state_dir(&self) -> StateDir {
+        StateDir::of(&self.home)
     }
 
-    /// The palace, if there is one.
+    /// Opens the palace, if it exists.
     pub(super) fn existing(&self) -> Result<Option<Palace>> {
         match Palace::open(&self.palace, &self.options) {
             Ok(palace) => Ok(Some(palace)),
@@ -149,7 +151,8 @@ impl Call {
         }
     }
 
-    /// The palace, made if there is none; never inside a directory of another program.
+    /// Opens the palace, and creates it if necessary. It is never created in a directory of another
+    /// program.
     pub(super) fn created(&self) -> Result<Palace> {
         if let Some(directory) = self.palace.as_directory()
             && let Ok(Some(found)) = recognise(directory)
@@ -167,7 +170,7 @@ impl Call {
         Palace::open(&self.palace, &options)
     }
 
-    /// The wing of the project that the agent works in.
+    /// Returns the wing of the project that the agent works in.
     pub(super) fn wing(&self, palace: &Palace, input: &Input) -> Result<Option<String>> {
         let Some(folder) = input.folder(self.harness) else {
             return Ok(None);

@@ -1,5 +1,6 @@
-//! Saving what is new in a transcript, exactly as `loci mine` of that file would. What is small is saved at once; for the
-//! rest, and whenever others hold the palace, a process in the background does it.
+//! Saves the new part of a transcript, exactly as `loci mine` of that file would. A small
+//! transcript is saved immediately. For a large one, or while other processes hold the palace, a
+//! background process saves it.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,16 +18,17 @@ use super::answer::HookOutput;
 use super::background;
 use super::harness::{Event, Harness};
 use super::input::Input;
-use super::lock::{Held, Turn};
+use super::lock::{LockGuard, Turn};
 use super::notes::Outcome;
 use super::run::Call;
 use super::transcript::Transcript;
 
-/// Transcripts up to this size are saved at once.
+/// Transcripts up to this size are saved immediately.
 const SMALL_BYTES: u64 = 96 << 10;
-/// How long a hook waits for that; half of its time at most, so that it can still start somebody else.
+/// How long a hook waits for that. It is half of its time limit at most, so that it can still start
+/// a background process.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Bytes that tell whether a file is a conversation.
+/// How many bytes decide whether a file is a conversation.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// A transcript to be saved.
@@ -34,19 +36,19 @@ const HEAD_BYTES: u64 = 64 << 10;
 pub(super) struct Job {
     pub(super) call: Call,
     pub(super) path: PathBuf,
-    /// The folder of a new conversation that does not name one.
+    /// The folder for a new conversation that does not name one.
     pub(super) folder: Option<String>,
     pub(super) turn: Turn,
     pub(super) transcript: Transcript,
 }
 
-/// What a save did.
+/// The result of a save.
 #[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) passages: u64,
-    /// Wings that were given because another project has the wing of the folder's name.
+    /// Wings that differ from the folder's name, because that is the wing of another project.
     pub(super) wings: Vec<DistinctWing>,
-    /// The index should be built, which takes longer than a hook may.
+    /// Whether the index should be built, which takes longer than a hook may.
     index_due: bool,
 }
 
@@ -57,13 +59,17 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     };
     let size = match look(&path) {
         Look::Conversation(size) => size,
-        Look::Nothing => return nothing(Outcome::done("the transcript is not there yet")),
+        Look::Nothing => return nothing(Outcome::done("the transcript does not exist yet")),
         Look::Unknown => {
-            let note = format!("`{}` is no transcript that Loci can read", path.display());
+            let note = format!(
+                "`{}` is not a transcript that Loci can read",
+                path.display()
+            );
             return nothing(Outcome::failed(note).advise(Advice::MineAgents));
         }
     };
-    // Gemini's transcripts do not name the folder. A conversation that is filed already stays where it is.
+    // Gemini's transcripts do not name the folder. A conversation that is already filed keeps its
+    // place.
     let folder = match call.harness {
         Harness::Gemini => input.folder(call.harness),
         _ => None,
@@ -73,16 +79,16 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         let stops = job.transcript.stopped();
         let interval = u64::from(call.config.interval.unwrap_or(1)).max(1);
         if !stops.is_multiple_of(interval) {
-            return nothing(Outcome::done("saves at a later stop"));
+            return nothing(Outcome::done("will be saved at a later stop"));
         }
     }
     let outcome = job.save(size)?;
-    let (unsaid, masked) = match call.event {
-        Event::Stop => job.transcript.take_unsaid(),
+    let (unreported, masked) = match call.event {
+        Event::Stop => job.transcript.take_unreported(),
         _ => (0, MaskTally::new()),
     };
-    let answer = if unsaid > 0 && call.config.message.unwrap_or(true) {
-        HookOutput::Message(message(unsaid, &masked))
+    let answer = if unreported > 0 && call.config.message.unwrap_or(true) {
+        HookOutput::Message(message(unreported, &masked))
     } else {
         HookOutput::Nothing
     };
@@ -98,7 +104,7 @@ fn message(passages: u64, masked: &MaskTally) -> String {
     }
 }
 
-/// What a save did, for the notes that `doctor` reads.
+/// Describes a save, for the records that `doctor` reads.
 pub(super) fn note(passages: u64, wings: &[DistinctWing]) -> String {
     let mut note = format!("saved {passages} passage(s)");
     for wing in wings {
@@ -108,13 +114,13 @@ pub(super) fn note(passages: u64, wings: &[DistinctWing]) -> String {
     note
 }
 
-/// What lies at a path.
+/// The kind of file at a path.
 enum Look {
-    /// A conversation of so many bytes.
+    /// A conversation of this many bytes.
     Conversation(u64),
     /// No file, or an empty one.
     Nothing,
-    /// Something else.
+    /// Another file.
     Unknown,
 }
 
@@ -124,7 +130,7 @@ fn look(path: &Path) -> Look {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Look::Nothing,
         Err(_) => return Look::Unknown,
     };
-    // A pipe would make whoever opens it wait.
+    // Opening a named pipe would block.
     if !metadata.is_file() {
         return Look::Unknown;
     }
@@ -144,11 +150,11 @@ fn look(path: &Path) -> Look {
 
 impl Job {
     pub(super) fn new(call: &Call, path: &Path, folder: Option<String>) -> Self {
-        // By whatever name it is called, it is one file.
+        // All paths to the file must share one lock.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let shelf = call.shelf();
-        let turn = Turn::of(&shelf, &path);
-        let transcript = Transcript::of(&shelf, &turn);
+        let state_dir = call.state_dir();
+        let turn = Turn::of(&state_dir, &path);
+        let transcript = Transcript::of(&state_dir, &turn);
         Self {
             call: call.clone(),
             path,
@@ -158,9 +164,9 @@ impl Job {
         }
     }
 
-    /// Saves now, or sees to it that it is saved.
+    /// Saves now, or starts a background process.
     fn save(&self, size: u64) -> Result<Outcome> {
-        let fail = |error| Error::io("cannot lock", self.call.shelf().folder(), error);
+        let fail = |error| Error::io("cannot lock", self.call.state_dir().folder(), error);
         self.turn.mark().map_err(fail)?;
         let Some(held) = self.turn.take().map_err(fail)? else {
             return Ok(Outcome::done("another process is saving"));
@@ -172,7 +178,7 @@ impl Job {
         self.save_at_once(held)
     }
 
-    fn save_at_once(&self, held: Held) -> Result<Outcome> {
+    fn save_at_once(&self, held: LockGuard) -> Result<Outcome> {
         self.turn.unmark();
         let (sender, receiver) = mpsc::sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
@@ -206,19 +212,20 @@ impl Job {
         }
     }
 
-    /// Transcripts grow. One that became shorter was cut or replaced, and mining it would remove what was saved of it.
+    /// Transcripts only grow. A shorter one was truncated or replaced, and mining it would remove
+    /// saved drawers.
     fn became_shorter(&self) -> Error {
         let path = self.path.display();
         Error::invalid(
             format!("transcript `{path}`"),
-            "became shorter than what was saved of it; the saved drawers stay",
+            "is shorter than the part that was saved; the saved drawers are kept",
         )
         .advise(Advice::MineFile {
             path: self.path.clone(),
         })
     }
 
-    /// Mines the transcript. With `close`, the palace is closed, which may build its index.
+    /// Mines the transcript. If `close` is set, the palace is closed, which may build its index.
     pub(super) fn mine(&self, stop: &AtomicBool, close: bool) -> Result<Saved> {
         let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if size < self.transcript.size() {

@@ -1,15 +1,16 @@
-//! What a session was told already, so that nothing is said twice. Bounded: the oldest is forgotten first.
+//! Remembers what a session already received, so that nothing is repeated. The oldest entries are
+//! dropped first.
 
 use serde::{Deserialize, Serialize};
 
 use super::harness::Harness;
 use super::lock;
-use super::shelf::{Shelf, key_of};
+use super::state_dir::{StateDir, key_of};
 
-/// Ids and signatures that are remembered.
+/// The most ids and signatures that are remembered.
 const MOST: usize = 500;
 
-/// What one session was told.
+/// The ids and signatures that one session received.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SessionMemory {
     #[serde(default)]
@@ -20,31 +21,32 @@ pub(super) struct SessionMemory {
 
 /// A session by its id.
 pub(super) struct Session {
-    shelf: Shelf,
+    state_dir: StateDir,
     name: String,
 }
 
 impl Session {
-    pub(super) fn of(shelf: &Shelf, harness: Harness, id: &str) -> Self {
+    pub(super) fn of(state_dir: &StateDir, harness: Harness, id: &str) -> Self {
         let key = key_of(format!("{} {id}", harness.name()).as_bytes());
         Self {
-            shelf: shelf.clone(),
+            state_dir: state_dir.clone(),
             name: format!("session-{key}.json"),
         }
     }
 
     pub(super) fn remembered(&self) -> SessionMemory {
-        self.shelf.read(&self.name).unwrap_or_default()
+        self.state_dir.read(&self.name).unwrap_or_default()
     }
 
-    /// The context is empty: whatever was told is gone from it.
+    /// Forgets everything, because the context of the session is empty.
     pub(super) fn forget(&self) {
-        let _ = std::fs::remove_file(self.shelf.path(&self.name));
+        let _ = std::fs::remove_file(self.state_dir.path(&self.name));
     }
 
-    /// Notes what is about to be told; false if that cannot be noted, and then it should not be told.
-    pub(super) fn tell(&self, drawers: &[String], failure: Option<&str>) -> bool {
-        let Some(_held) = lock::moment(&self.shelf) else {
+    /// Records what is about to be output. Returns `false` if that fails; then it should not be
+    /// output.
+    pub(super) fn record(&self, drawers: &[String], failure: Option<&str>) -> bool {
+        let Some(_held) = lock::short_lock(&self.state_dir) else {
             return false;
         };
         let mut remembered = self.remembered();
@@ -52,7 +54,7 @@ impl Session {
         remembered.failures.extend(failure.map(str::to_owned));
         keep_last(&mut remembered.drawers);
         keep_last(&mut remembered.failures);
-        self.shelf.write(&self.name, &remembered).is_ok()
+        self.state_dir.write(&self.name, &remembered).is_ok()
     }
 }
 

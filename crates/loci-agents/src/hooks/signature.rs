@@ -1,24 +1,25 @@
-//! What an error is called: the words of its message that would be the same next time. Paths become file names; numbers,
-//! addresses and times go.
+//! The signature of an error: the words of its message that would be the same next time. Paths
+//! become file names; numbers, addresses and times are dropped.
 
 use super::excerpt::{beginning, ending};
 
-/// Bytes at the end of an output that are looked at, lines that are told apart in them, and bytes of one line.
+/// How many bytes at the end of an output are examined, how many lines in them, and how many bytes
+/// of one line.
 const TAIL_BYTES: usize = 16 << 10;
 const MAX_LINES: usize = 60;
 const LINE_BYTES: usize = 400;
-/// Words of a signature.
+/// The most words of a signature.
 const MAX_WORDS: usize = 14;
 const MIN_WORDS: usize = 3;
-/// Words by which drawers are looked for.
+/// How many words are searched for.
 const SEARCHED_WORDS: usize = 6;
 
-/// Words that an error message holds, and that say nothing about which one it is.
+/// Words of error messages that do not distinguish one error from another.
 const COMMON: &str = " aborting after and are bash because been before caused code command could did does due error errors exit \
     exited failed failure fatal for from have into line more most non not null output process recent returned see status that \
     the this traceback warning was were while with zero ";
 
-/// Words by which the line of an error is known.
+/// Words by which the line of an error is recognised.
 const SIGNS: [&str; 22] = [
     "error",
     "fail",
@@ -44,7 +45,7 @@ const SIGNS: [&str; 22] = [
     "conflict",
 ];
 
-/// The words of an error, the most telling first.
+/// The words of an error, the most significant first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Signature {
     /// Codes and names: `E0277`, `retry_policy`, `TypeError`.
@@ -54,7 +55,7 @@ pub(super) struct Signature {
 }
 
 impl Signature {
-    /// The signature of what a failed tool said; nothing if it is too vague to be known again.
+    /// Returns the signature of the output of a failed tool; `None` if it is too vague.
     pub(super) fn of(output: &str) -> Option<Self> {
         let tail = ending(output, TAIL_BYTES);
         let lines: Vec<&str> = tail
@@ -64,12 +65,13 @@ impl Signature {
             .rev()
             .take(MAX_LINES)
             .collect();
-        // The last line that says which error it was; what only counts errors or repeats the command does not.
+        // The last line that identifies the error. Lines that only count errors or repeat the
+        // command do not count.
         lines
             .iter()
             .filter(|line| is_error(line))
             .map(|line| Self::of_line(line))
-            .find(Self::is_telling)
+            .find(Self::is_significant)
     }
 
     fn of_line(line: &str) -> Self {
@@ -83,7 +85,7 @@ impl Signature {
 
     fn add(&mut self, line: &str) {
         for piece in plain(beginning(line, LINE_BYTES)).split_whitespace() {
-            // Of a path, the name of the file.
+            // Of a path, only the file name is kept.
             let piece = piece.rsplit(['/', '\\']).next().unwrap_or(piece);
             for word in piece.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
                 self.add_word(word);
@@ -97,7 +99,7 @@ impl Signature {
         let lower = word.to_lowercase();
         let known = self.names.contains(&lower) || self.words.contains(&lower);
         let full = self.names.len() + self.words.len() >= MAX_WORDS;
-        // Numbers, addresses and hashes are others each time.
+        // Numbers, addresses and hashes differ each time.
         if letters == 0 || digits > 5 || lower.starts_with("0x") || known || full {
             return;
         }
@@ -110,29 +112,29 @@ impl Signature {
         }
     }
 
-    fn is_telling(&self) -> bool {
+    fn is_significant(&self) -> bool {
         let all = self.names.len() + self.words.len();
         all >= MIN_WORDS && (!self.names.is_empty() || self.words.len() > MIN_WORDS)
     }
 
-    /// The most telling words, as a question.
+    /// Returns the most significant words as a query.
     pub(super) fn query(&self) -> String {
         let first: Vec<&str> = self.all().take(SEARCHED_WORDS).collect();
         first.join(" ")
     }
 
-    /// The same error has the same key, in whatever order.
+    /// Returns a key that is the same for the same error, whatever the order of words.
     pub(super) fn key(&self) -> String {
         let mut all: Vec<&str> = self.all().collect();
         all.sort_unstable();
-        super::shelf::key_of(all.join(" ").as_bytes())
+        super::state_dir::key_of(all.join(" ").as_bytes())
     }
 
     fn all(&self) -> impl Iterator<Item = &str> {
         self.names.iter().chain(&self.words).map(String::as_str)
     }
 
-    /// Whether a text tells of the same error: all its names stand there, and nearly all its words.
+    /// Whether a text mentions the same error: it contains all names and nearly all words.
     pub(super) fn is_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let there: std::collections::HashSet<&str> = text
@@ -149,7 +151,7 @@ fn is_error(line: &str) -> bool {
     SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
-/// A line without the colours of a terminal.
+/// Returns a line without terminal colours.
 fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut letters = line.chars();

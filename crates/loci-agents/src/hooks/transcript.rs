@@ -1,11 +1,11 @@
-//! What is remembered of a transcript between hooks: stops since it was saved, and passages and
-//! masked secrets that were not reported to the user yet.
+//! The state of a transcript between hooks: the number of stops since it was saved, and the
+//! passages and masked secrets that are not yet reported to the user.
 
 use loci_palace::MaskTally;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{self, Turn};
-use super::shelf::Shelf;
+use super::state_dir::StateDir;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -13,33 +13,33 @@ struct Record {
     stops: u64,
     #[serde(default)]
     unsaid: u64,
-    /// Secrets that were masked when it was read last, by kind.
+    /// The secrets that were masked at the last read, by kind.
     #[serde(default)]
     masked: MaskTally,
-    /// Of those, the ones that were not reported yet.
+    /// The masked secrets that were not reported yet.
     #[serde(default)]
     unsaid_masked: MaskTally,
-    /// Bytes of it that were saved.
+    /// How many bytes of it were saved.
     #[serde(default)]
     size: u64,
 }
 
-/// A transcript by the hash of its path.
+/// A transcript, identified by the hash of its path.
 #[derive(Debug, Clone)]
 pub(super) struct Transcript {
-    shelf: Shelf,
+    state_dir: StateDir,
     name: String,
 }
 
 impl Transcript {
-    pub(super) fn of(shelf: &Shelf, turn: &Turn) -> Self {
+    pub(super) fn of(state_dir: &StateDir, turn: &Turn) -> Self {
         Self {
-            shelf: shelf.clone(),
+            state_dir: state_dir.clone(),
             name: format!("transcript-{}.json", turn.key()),
         }
     }
 
-    /// Counts a stop; gives how many there were.
+    /// Counts a stop and returns the number of stops.
     pub(super) fn stopped(&self) -> u64 {
         self.change(|record| {
             record.stops += 1;
@@ -48,15 +48,15 @@ impl Transcript {
         .unwrap_or_default()
     }
 
-    /// Bytes of it that were saved so far.
+    /// How many bytes of it were saved so far.
     pub(super) fn size(&self) -> u64 {
-        let there: Record = self.shelf.read(&self.name).unwrap_or_default();
+        let there: Record = self.state_dir.read(&self.name).unwrap_or_default();
         there.size
     }
 
-    /// Notes that it was saved when it had so many bytes, how many passages that gave, and what was
-    /// masked in it. A transcript is read again when it grew, so only what is more than the last
-    /// time is new.
+    /// Records a save: the size of the transcript, the number of new passages, and the masked
+    /// secrets. A transcript that grew is read again, so only the secrets beyond those of the last
+    /// read are new.
     pub(super) fn saved(&self, size: u64, passages: u64, masked: &MaskTally) {
         if passages > 0 || size != self.size() {
             self.change(|record| {
@@ -74,9 +74,9 @@ impl Transcript {
         }
     }
 
-    /// Passages that were saved, and secrets that were masked, since this was asked last.
-    pub(super) fn take_unsaid(&self) -> (u64, MaskTally) {
-        let there: Record = self.shelf.read(&self.name).unwrap_or_default();
+    /// Returns the saved passages and masked secrets since the last call.
+    pub(super) fn take_unreported(&self) -> (u64, MaskTally) {
+        let there: Record = self.state_dir.read(&self.name).unwrap_or_default();
         if there.unsaid == 0 {
             return (0, MaskTally::new());
         }
@@ -87,12 +87,13 @@ impl Transcript {
         .unwrap_or_default()
     }
 
-    /// Nothing, if it could not be changed: then nothing is told that would be told again.
+    /// Changes the record. `None` if it could not be changed; then nothing is reported, because it
+    /// would be reported again.
     fn change<T>(&self, change: impl FnOnce(&mut Record) -> T) -> Option<T> {
-        let _held = lock::moment(&self.shelf)?;
-        let mut record: Record = self.shelf.read(&self.name).unwrap_or_default();
+        let _held = lock::short_lock(&self.state_dir)?;
+        let mut record: Record = self.state_dir.read(&self.name).unwrap_or_default();
         let value = change(&mut record);
-        self.shelf.write(&self.name, &record).ok()?;
+        self.state_dir.write(&self.name, &record).ok()?;
         Some(value)
     }
 }

@@ -1,4 +1,4 @@
-//! A session begins: what its agent should know of this project.
+//! At the start of a session, outputs what its agent should know of this project.
 
 use loci_palace::{Result, wake_up};
 
@@ -8,17 +8,17 @@ use super::notes::Outcome;
 use super::run::Call;
 use super::session::Session;
 
-/// Tokens of the text unless the configuration says otherwise.
+/// The default token limit of the text.
 const TOKENS: usize = 800;
 
 pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
-    let shelf = call.shelf();
-    shelf.tidy();
-    let session = Session::of(&shelf, call.harness, input.session());
-    // A session that is resumed still has in its context what it was told.
+    let state_dir = call.state_dir();
+    state_dir.tidy();
+    let session = Session::of(&state_dir, call.harness, input.session());
+    // The context of a resumed session still holds the text.
     if input.text("source") == Some("resume") {
-        return nothing("the session goes on");
+        return nothing("the session was resumed");
     }
     session.forget();
     let budget = call.config.wake_up_tokens.unwrap_or(TOKENS);
@@ -34,11 +34,11 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         budget,
     })?;
     if woken.text.trim().is_empty() {
-        return nothing("nothing to tell");
+        return nothing("nothing to add");
     }
-    session.tell(&woken.drawers, None);
+    session.record(&woken.drawers, None);
     let note = format!(
-        "told {} drawer(s), {} tokens",
+        "added {} drawer(s), {} tokens",
         woken.drawers.len(),
         woken.tokens
     );

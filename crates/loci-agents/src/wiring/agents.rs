@@ -1,26 +1,27 @@
-//! The agents that can be wired: where their configuration is and what it looks like. One more agent is one more entry.
+//! The table of agents that can be wired: where their configuration is and how it is written. A new
+//! agent is one more entry.
 
 use std::path::{Path, PathBuf};
 
 use crate::home::Home;
 
-/// What is known of an agent.
+/// The properties of an agent.
 pub(super) struct Agent {
-    /// Its short name, as typed.
+    /// The short name, as typed.
     pub(super) id: &'static str,
-    /// Its name for people.
+    /// The name for users.
     pub(super) name: &'static str,
-    /// Programs that show that it is installed.
+    /// Programs that show that the agent is installed.
     pub(super) programs: &'static [&'static str],
-    /// Its directory, which shows that it was used here.
+    /// The directory of the agent, which shows that it was used here.
     pub(super) directory: fn(&Home) -> PathBuf,
     pub(super) server: Servers,
     pub(super) hooks: Option<Hooks>,
-    /// What the user has to do besides, once hooks are written.
+    /// What the user must do after hooks are written.
     pub(super) hint: Option<&'static str>,
 }
 
-/// Where MCP servers are listed.
+/// The location of MCP servers.
 pub(super) struct Servers {
     pub(super) file: fn(&Home) -> PathBuf,
     pub(super) format: Format,
@@ -29,14 +30,14 @@ pub(super) struct Servers {
     pub(super) shape: Shape,
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Json,
     Toml,
 }
 
-/// What an entry says besides command and arguments.
+/// The shape of a server entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `command` and `args`.
@@ -49,24 +50,24 @@ pub(super) enum Shape {
     Local,
 }
 
-/// Where hooks are listed.
+/// The location of hooks.
 pub(super) struct Hooks {
     pub(super) file: fn(&Home) -> PathBuf,
     pub(super) style: HookStyle,
-    /// The agent's events that Loci listens to.
+    /// The events that Loci handles.
     pub(super) events: &'static [Event],
 }
 
 /// An event of an agent, by the agent's name for it.
 pub(super) struct Event {
     pub(super) name: &'static str,
-    /// Which of its kinds are meant; all without one.
+    /// The matcher that restricts the event; all if there is none.
     pub(super) matcher: Option<&'static str>,
-    /// In the agent's unit, seconds or milliseconds.
+    /// The timeout in the agent's unit, seconds or milliseconds.
     pub(super) timeout: u64,
 }
 
-/// How a hook is written.
+/// The shape of a hook entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HookStyle {
     /// An event lists groups with a matcher, a group lists handlers.
@@ -76,7 +77,7 @@ pub(super) enum HookStyle {
 }
 
 impl Agent {
-    /// Whether it is on this machine.
+    /// Whether the agent is installed on this machine.
     pub(super) fn is_found(&self, home: &Home) -> bool {
         let has = |program: &&str| {
             home.programs
@@ -88,7 +89,7 @@ impl Agent {
             || self.programs.iter().any(has)
     }
 
-    /// Its configuration files, each once.
+    /// The configuration files, each once.
     pub(super) fn files(&self, home: &Home) -> Vec<PathBuf> {
         let mut files = vec![(self.server.file)(home)];
         files.extend(self.hooks.as_ref().map(|hooks| (hooks.file)(home)));
@@ -105,7 +106,7 @@ const fn on(name: &'static str, matcher: Option<&'static str>, timeout: u64) -> 
     }
 }
 
-/// The agent of this short name.
+/// Returns the agent with this short name.
 pub(super) fn named(id: &str) -> Option<&'static Agent> {
     AGENTS.iter().find(|agent| agent.id == id)
 }
@@ -287,7 +288,7 @@ fn claude(home: &Home) -> PathBuf {
         .unwrap_or_else(|| home.home.join(".claude"))
 }
 
-/// Zed follows the desktop on Windows alone; elsewhere it uses `.config`.
+/// Zed uses the desktop directory only on Windows; elsewhere it uses `.config`.
 fn zed(home: &Home) -> PathBuf {
     if cfg!(windows) {
         home.applications.join("Zed")

@@ -1,4 +1,5 @@
-//! What connecting and disconnecting do to one file. Neither reads nor writes it.
+//! Computes the changes of connecting and disconnecting in one file. It neither reads nor writes
+//! files.
 
 use std::path::Path;
 
@@ -14,33 +15,33 @@ use super::json_text::{PathSegment, keys};
 use super::mempalace;
 use super::written::Written;
 
-/// What is asked for.
+/// The requested entries.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct Request {
     pub(super) run: Run,
     /// Whether the shell finds this program as `loci`.
     pub(super) on_path: bool,
-    /// The name of the server, if it was named.
+    /// The requested name of the server.
     pub(super) name: Option<String>,
     pub(super) hooks: bool,
     pub(super) replace_mempalace: bool,
 }
 
-/// What connecting did to a file, as far as the file does not say it.
+/// What connecting changed in a file and the file itself does not show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Traces {
-    /// Objects and lists that were made, by the keys that lead to them.
+    /// Objects and lists that were created, by their keys.
     pub(super) made: Vec<Vec<String>>,
-    /// Servers that stood where Loci's stands, or that were removed: keys, and the text.
+    /// Servers that were replaced or removed: their keys and text.
     pub(super) servers: Vec<(Vec<String>, String)>,
-    /// Hooks that were removed: event, and the text.
+    /// Hooks that were removed: their event and text.
     pub(super) hooks: Vec<(String, String)>,
-    /// Plugins that were switched off.
+    /// Plugins that were disabled.
     pub(super) plugins: Vec<String>,
 }
 
 impl Traces {
-    /// Whether hooks or a plugin of MemPalace went.
+    /// Whether hooks or a plugin of MemPalace were removed.
     pub(super) fn had_hooks(&self) -> bool {
         !self.hooks.is_empty() || !self.plugins.is_empty()
     }
@@ -60,9 +61,9 @@ impl Traces {
     }
 }
 
-impl Wish {
-    /// What runs in the place of MemPalace's server.
-    fn with_its_tools(&self) -> Run {
+impl Request {
+    /// Returns what runs in the place of MemPalace's server.
+    fn with_mempalace_tools(&self) -> Run {
         let tools = self.run.tools.clone();
         Run {
             tools: tools.or_else(|| Some("mempalace".to_owned())),
@@ -70,7 +71,8 @@ impl Wish {
         }
     }
 
-    /// What an entry should run that runs `known` now: what was asked for, and what it has besides.
+    /// Returns what replaces the entry that runs `known`: the request, with the other options of
+    /// the entry.
     fn instead_of(&self, known: &Run) -> Run {
         let current = self.on_path && known.program == "loci";
         Run {
@@ -86,7 +88,7 @@ impl Wish {
     }
 }
 
-/// The servers of Loci in a file.
+/// Returns the servers of Loci in a file.
 pub(super) fn our_servers(document: &Document, within: &[&str]) -> Vec<(String, Run)> {
     document
         .servers(within)
@@ -95,7 +97,7 @@ pub(super) fn our_servers(document: &Document, within: &[&str]) -> Vec<(String, 
         .collect()
 }
 
-/// The servers of MemPalace in a file.
+/// Returns the servers of MemPalace in a file.
 pub(super) fn mempalace_servers(document: &Document, within: &[&str]) -> Vec<String> {
     document
         .servers(within)
@@ -105,7 +107,8 @@ pub(super) fn mempalace_servers(document: &Document, within: &[&str]) -> Vec<Str
         .collect()
 }
 
-/// The servers of MemPalace that Claude Code has for single directories, under `projects`; no other agent has such a key.
+/// Returns the servers of MemPalace that Claude Code has for single directories, under `projects`.
+/// No other agent has such a key.
 pub(super) fn local_mempalace(document: &Document) -> Vec<mempalace::Local> {
     let Document::Json(json) = document else {
         return Vec::new();
@@ -129,7 +132,7 @@ pub(super) fn local_mempalace(document: &Document) -> Vec<mempalace::Local> {
     found
 }
 
-/// Removes them. Gives the name of the first.
+/// Removes the servers of [`local_mempalace`] and returns the name of the first.
 fn remove_local(document: &mut Document, traces: &mut Traces) -> Result<Option<String>, String> {
     let local = local_mempalace(document);
     for one in &local {
@@ -142,7 +145,7 @@ fn remove_local(document: &mut Document, traces: &mut Traces) -> Result<Option<S
     Ok(local.into_iter().next().map(|one| one.name))
 }
 
-/// Why a file does not get an entry.
+/// The reason that a file does not get an entry.
 #[derive(Debug)]
 pub(super) enum NotWired {
     /// A server of another program has the name.
@@ -161,12 +164,12 @@ impl From<String> for NotWired {
 }
 
 impl NotWired {
-    /// The error about the file at `path`.
+    /// Returns the error for the file at `path`.
     pub(super) fn at(self, path: &Path) -> Error {
         match self {
             Self::NameTaken { name } => at(
                 path,
-                format!("`{name}` is a server of another program there"),
+                format!("`{name}` is already the name of another server"),
             )
             .advise(Advice::NameServer),
             Self::Document(problem) => at(path, problem),
@@ -174,11 +177,11 @@ impl NotWired {
     }
 }
 
-/// Makes the file list Loci's server. `journaled` says that an entry of ours was made by us.
+/// Adds or updates Loci's server. `journaled` says that the existing entry was made by Loci.
 pub(super) fn wire_server(
     document: &mut Document,
     servers: &Servers,
-    wish: &Wish,
+    request: &Request,
     journaled: bool,
 ) -> Result<Traces, NotWired> {
     let within = document.within(servers);
@@ -194,11 +197,11 @@ pub(super) fn wire_server(
     let ours = our_servers(document, &within);
     let theirs = mempalace_servers(document, &within);
     let mut inherited = None;
-    if wish.replace_mempalace {
+    if request.replace_mempalace {
         inherited = remove_local(document, &mut traces)?;
     }
-    if let (true, [first, others @ ..]) = (wish.replace_mempalace, theirs.as_slice()) {
-        let entry = entry::server(servers.shape, &wish.with_its_tools());
+    if let (true, [first, others @ ..]) = (request.replace_mempalace, theirs.as_slice()) {
+        let entry = entry::server(servers.shape, &request.with_mempalace_tools());
         let raw = document.replace_server(&within, first, entry)?;
         traces.servers.push((keys_of(first), raw));
         for name in others {
@@ -213,14 +216,19 @@ pub(super) fn wire_server(
         }
         return Ok(traces);
     }
-    let named = |name: &String| wish.name.as_ref().is_none_or(|wished| wished == name);
+    let named = |name: &String| {
+        request
+            .name
+            .as_ref()
+            .is_none_or(|requested| requested == name)
+    };
     let mut found = false;
     for (name, run) in &ours {
-        let wished = wish.instead_of(run);
+        let requested = request.instead_of(run);
         found |= named(name);
-        if named(name) && wished != *run {
+        if named(name) && requested != *run {
             let raw = raw_server(document, &within, name);
-            document.rerun_server(&within, name, servers.shape, &wished)?;
+            document.rerun_server(&within, name, servers.shape, &requested)?;
             if !journaled {
                 traces.servers.extend(raw.map(|raw| (keys_of(name), raw)));
             }
@@ -232,11 +240,11 @@ pub(super) fn wire_server(
     let known = document.servers(&within);
     let taken = |name: &str| known.iter().any(|(other, _)| other == name);
     let run = match &inherited {
-        Some(_) => wish.with_its_tools(),
-        None => wish.run.clone(),
+        Some(_) => request.with_mempalace_tools(),
+        None => request.run.clone(),
     };
     let inherited = inherited.as_deref().filter(|name| !taken(name));
-    let name = wish.name.as_deref().or(inherited).unwrap_or("loci");
+    let name = request.name.as_deref().or(inherited).unwrap_or("loci");
     if taken(name) {
         return Err(NotWired::NameTaken {
             name: name.to_owned(),
@@ -250,15 +258,15 @@ fn raw_server(document: &Document, within: &[&str], name: &str) -> Option<String
     document.clone().remove_server(within, name).ok()
 }
 
-/// Makes the file list Loci's hooks, if they are asked for, there already, or take the place of MemPalace's.
+/// Adds or updates Loci's hooks, if they are requested, already there, or replace MemPalace's.
 pub(super) fn wire_hooks(
     document: &mut Document,
     agent: &Agent,
     hooks: &Hooks,
-    wish: &Wish,
+    request: &Request,
 ) -> Result<Traces, String> {
     let mut traces = Traces::default();
-    if wish.replace_mempalace {
+    if request.replace_mempalace {
         while let Some(theirs) = document
             .handlers(hooks.style)
             .into_iter()
@@ -269,7 +277,7 @@ pub(super) fn wire_hooks(
         }
         traces.plugins = switch_plugins_off(document);
     }
-    if !wish.hooks && !traces.had_hooks() && our_hooks(document, hooks).is_empty() {
+    if !request.hooks && !traces.had_hooks() && our_hooks(document, hooks).is_empty() {
         return Ok(traces);
     }
     if let (super::agents::HookStyle::Flat, Document::Json(json)) = (hooks.style, &mut *document)
@@ -287,13 +295,13 @@ pub(super) fn wire_hooks(
             return Err("hooks are kept in JSON".to_owned());
         };
         let Some((first, run)) = ours.first() else {
-            let item = entry::hook(hooks.style, event, &wish.run.hook(event.name, agent.id));
+            let item = entry::hook(hooks.style, event, &request.run.hook(event.name, agent.id));
             traces
                 .made
                 .extend(json.push(&["hooks", event.name], &item)?);
             continue;
         };
-        let command = wish.instead_of(run).hook(event.name, agent.id);
+        let command = request.instead_of(run).hook(event.name, agent.id);
         if first.command != command {
             let mut steps = vec![
                 PathSegment::Key("hooks"),
@@ -313,7 +321,7 @@ pub(super) fn wire_hooks(
     Ok(traces)
 }
 
-/// The hooks of Loci in a file.
+/// Returns the hooks of Loci in a file.
 pub(super) fn our_hooks(
     document: &Document,
     hooks: &Hooks,
@@ -337,7 +345,7 @@ pub(super) fn has_mempalace_hooks(document: &Document, hooks: &Hooks) -> bool {
             .any(|plugin| mempalace::is_plugin(plugin))
 }
 
-/// The plugins of Claude Code that are switched on in its settings.
+/// Returns the enabled plugins of Claude Code.
 pub(super) fn plugins(document: &Document) -> Vec<String> {
     let Document::Json(json) = document else {
         return Vec::new();
@@ -363,13 +371,13 @@ fn switch_plugins_off(document: &mut Document) -> Vec<String> {
     theirs
 }
 
-/// Whether these keys lead to a server of one directory.
+/// Whether these keys lead to a server of a single directory.
 fn is_local(keys: &[String]) -> bool {
     keys.first().is_some_and(|key| key == "projects")
 }
 
-/// Takes Loci's entries out of a file that was changed since, and puts back what they replaced. Without traces only what
-/// certainly is Loci's goes.
+/// Removes Loci's entries from a file that was changed since, and restores what they replaced.
+/// Without traces, only entries that certainly are Loci's are removed.
 pub(super) fn unwire(
     document: &mut Document,
     agent: &Agent,
@@ -436,7 +444,7 @@ pub(super) fn unwire(
                 .map(|event| vec!["hooks".to_owned(), event]),
         );
     }
-    // The inner before the outer, and the version when nothing else is left.
+    // Inner objects are removed before outer ones, and the version when nothing else is left.
     made.sort_by_key(|path| (path == &["version"], std::cmp::Reverse(path.len())));
     for path in &made {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();

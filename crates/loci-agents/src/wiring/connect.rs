@@ -1,4 +1,5 @@
-//! Connecting: what would change is worked out from the files as they are, shown, and then done.
+//! Connects agents: computes the changes from the current files, so that they can be shown, and
+//! then applies them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use super::agents::{AGENTS, Agent, Format, named};
 use super::change::{
-    Traces, Wish, has_mempalace_hooks, local_mempalace, mempalace_servers, unwire, wire_hooks,
+    Request, Traces, has_mempalace_hooks, local_mempalace, mempalace_servers, unwire, wire_hooks,
     wire_server,
 };
 use super::document::Document;
@@ -19,42 +20,42 @@ use super::outcome::{Act, Change, Failed, Outcome};
 use super::splice::Edit;
 use crate::home::Home;
 
-/// What `connect` is asked for.
+/// A request to connect agents.
 #[derive(Debug, Clone)]
 pub struct Connect {
-    /// The agents by their short names; empty for all that are found.
+    /// The short names of the agents; empty for all that are found.
     pub agents: Vec<String>,
-    /// The program that entries run, absolute.
+    /// The absolute path of the program that entries run.
     pub program: PathBuf,
-    /// The palace that entries name, absolute; `None` for the usual one.
+    /// The absolute path of the palace that entries name; `None` for the default one.
     pub palace: Option<PathBuf>,
-    /// The set of tools, if not the usual one.
+    /// The set of tools, if not the default one.
     pub tools: Option<String>,
     /// The name of the server, if not `loci`.
     pub name: Option<String>,
-    /// Whether hooks are installed.
+    /// Whether to install hooks.
     pub hooks: bool,
-    /// Whether MemPalace's server and hooks are replaced.
+    /// Whether to replace MemPalace's server and hooks.
     pub replace_mempalace: bool,
 }
 
-/// What connecting means for each agent.
+/// The changes that connecting makes for each agent.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    /// The agents that are meant, by their short names.
+    /// The short names of the agents.
     pub agents: Vec<&'static str>,
-    /// What changes; empty when all of them are wired already.
+    /// The changes; empty when all agents are wired already.
     pub changes: Vec<Change>,
-    /// The agents that are left out, since a file of theirs cannot be changed.
+    /// The agents that are left out, because a file of theirs cannot be changed.
     pub failed: Vec<Failed>,
     /// The agents that MemPalace is wired to.
     pub mempalace: Vec<&'static str>,
     /// The palaces that entries of MemPalace name.
     #[serde(serialize_with = "serialize_paths")]
     pub palaces: Vec<PathBuf>,
-    /// Directories for which Claude Code has a server of MemPalace besides, each with the name of it.
+    /// Directories for which Claude Code also has a server of MemPalace, each with its name.
     pub local: Vec<(PathBuf, String)>,
-    /// What the user has to do besides.
+    /// What the user must do afterwards.
     pub hints: Vec<&'static str>,
 }
 
@@ -68,24 +69,30 @@ struct Work {
     edits: Vec<Edit>,
 }
 
-/// Says what connecting would do. Reads only. An agent that was not named and cannot be wired does not stop the others.
+/// Computes what connecting would do. It only reads. An agent that was not named and cannot be
+/// wired does not stop the others.
 pub fn plan(home: &Home, connect: &Connect) -> Result<Plan> {
-    let wish = wish(home, connect)?;
+    let request = request(home, connect)?;
     let mut plan = Plan::default();
     let named = !connect.agents.is_empty();
     for agent in chosen(home, &connect.agents)? {
         plan.agents.push(agent.id);
-        let planned = plan_agent(home, agent, &wish, &mut plan);
-        spared(agent, planned, named, &mut plan.failed)?;
+        let planned = plan_agent(home, agent, &request, &mut plan);
+        collect_failure(agent, planned, named, &mut plan.failed)?;
     }
     Ok(plan)
 }
 
-fn plan_agent(home: &Home, agent: &'static Agent, wish: &Wish, plan: &mut Plan) -> Result<()> {
-    let works = works(home, agent, wish, &|_| false)?;
+fn plan_agent(
+    home: &Home,
+    agent: &'static Agent,
+    request: &Request,
+    plan: &mut Plan,
+) -> Result<()> {
+    let works = works(home, agent, request, &|_| false)?;
     let hooked = |work: &Work| {
         let hooks = agent.hooks.as_ref();
-        let asked = wish.hooks || work.traces.had_hooks();
+        let asked = request.hooks || work.traces.had_hooks();
         asked && hooks.is_some_and(|hooks| (hooks.file)(home) == work.path)
     };
     look_for_mempalace(home, agent, plan)?;
@@ -96,8 +103,9 @@ fn plan_agent(home: &Home, agent: &'static Agent, wish: &Wish, plan: &mut Plan) 
     Ok(())
 }
 
-/// Keeps the failure of one agent among many; that of a named one ends everything before it begins.
-fn spared<T>(
+/// Keeps the failure of one agent of many. The failure of a named agent ends the command before any
+/// change.
+fn collect_failure<T>(
     agent: &'static Agent,
     result: Result<T>,
     named: bool,
@@ -114,13 +122,14 @@ fn spared<T>(
     }
 }
 
-/// Does it. `before` is called with the name of each step before it is taken; tests stop there.
+/// Applies the changes. `before` is called with the name of each step before it happens; tests stop
+/// there.
 pub fn connect(
     home: &Home,
     connect: &Connect,
     before: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Outcome> {
-    let wish = wish(home, connect)?;
+    let request = request(home, connect)?;
     let agents = chosen(home, &connect.agents)?;
     let named = !connect.agents.is_empty();
     before("lock")?;
@@ -128,12 +137,17 @@ pub fn connect(
     let (mut all, mut outcome) = (Vec::new(), Outcome::default());
     for agent in agents {
         let known = |path: &Path| journal.record(path).is_some();
-        let prepared = works(home, agent, &wish, &known).and_then(|works| {
+        let prepared = works(home, agent, &request, &known).and_then(|works| {
             let records: Result<Vec<Record>> =
                 works.iter().map(|work| record(&journal, work)).collect();
             Ok((works, records?))
         });
-        all.extend(spared(agent, prepared, named, &mut outcome.failed)?);
+        all.extend(collect_failure(
+            agent,
+            prepared,
+            named,
+            &mut outcome.failed,
+        )?);
     }
     if all.iter().all(|(works, _)| works.is_empty()) {
         return Ok(outcome);
@@ -148,6 +162,8 @@ pub fn connect(
         }
     }
     before("journal")?;
+    // The journal and its backups are durable before the first file changes. After a crash,
+    // disconnecting can restore every file.
     journal.save()?;
     for work in &works {
         before("file")?;
@@ -164,7 +180,7 @@ pub fn connect(
     Ok(outcome)
 }
 
-fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
+fn request(home: &Home, connect: &Connect) -> Result<Request> {
     let text = |path: &Path, what: &str| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
             Error::invalid(
@@ -173,7 +189,7 @@ fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
             )
         })
     };
-    Ok(Wish {
+    Ok(Request {
         run: Run {
             program: text(&connect.program, "the path of this program,")?,
             palace: connect
@@ -190,7 +206,7 @@ fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
     })
 }
 
-/// The agents of these names, or all that are found.
+/// Returns the agents with these names, or all that are found.
 pub(super) fn chosen(home: &Home, names: &[String]) -> Result<Vec<&'static Agent>> {
     if names.is_empty() {
         return Ok(AGENTS.iter().filter(|agent| agent.is_found(home)).collect());
@@ -211,16 +227,16 @@ pub(super) fn chosen(home: &Home, names: &[String]) -> Result<Vec<&'static Agent
     Ok(chosen)
 }
 
-/// What changes in the files of an agent. A file that stays as it is is left out.
+/// Returns the changes in the files of an agent, without unchanged files.
 fn works(
     home: &Home,
     agent: &'static Agent,
-    wish: &Wish,
+    request: &Request,
     journaled: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<Work>> {
     let mut works = Vec::new();
     for path in agent.files(home) {
-        // Its name stands in the journal, which is JSON: undoing has to find the file again.
+        // The journal, which is JSON, holds the path. Undoing must find the file again.
         if path.to_str().is_none() {
             return Err(Error::invalid(
                 format!("configuration file `{}`", path_text(&path)),
@@ -231,7 +247,7 @@ fn works(
         let mut document = parse(agent, home, &path, before.as_deref())?;
         let mut traces = Traces::default();
         if (agent.server.file)(home) == path {
-            let wired = wire_server(&mut document, &agent.server, wish, journaled(&path));
+            let wired = wire_server(&mut document, &agent.server, request, journaled(&path));
             traces.merge(wired.map_err(|problem| problem.at(&path))?);
         }
         if let Some(hooks) = agent
@@ -239,7 +255,7 @@ fn works(
             .as_ref()
             .filter(|hooks| (hooks.file)(home) == path)
         {
-            let wired = wire_hooks(&mut document, agent, hooks, wish);
+            let wired = wire_hooks(&mut document, agent, hooks, request);
             traces.merge(wired.map_err(|problem| at(&path, problem))?);
         }
         let (after, edits) = document.into_parts();
@@ -257,7 +273,7 @@ fn works(
     Ok(works)
 }
 
-/// The file as the agent writes it.
+/// Parses a file in the format of the agent.
 pub(super) fn parse(
     agent: &Agent,
     home: &Home,
@@ -285,7 +301,7 @@ pub(super) fn at(path: &Path, problem: String) -> Error {
     Error::invalid(format!("`{}`", path.display()), problem)
 }
 
-/// Notes what of MemPalace is in the files of an agent.
+/// Records the entries of MemPalace in the files of an agent.
 fn look_for_mempalace(home: &Home, agent: &Agent, plan: &mut Plan) -> Result<()> {
     for path in agent.files(home) {
         let bytes = files::read(&files::target(&path)?)?;
@@ -319,7 +335,8 @@ fn look_for_mempalace(home: &Home, agent: &Agent, plan: &mut Plan) -> Result<()>
     Ok(())
 }
 
-/// What the journal is to say of a file once it is written. Keeps the bytes that disconnecting gives back.
+/// Returns the journal's record for a file once it is written. Keeps the bytes that disconnecting
+/// restores.
 fn record(journal: &Journal, work: &Work) -> Result<Record> {
     let known = journal.record(&work.path);
     let now = work.before.as_deref().map(files::hash);
@@ -337,7 +354,7 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
         record.directories.clone_from(&known.directories);
     }
     match (ours, known, &work.before) {
-        // As connecting left it: what was before that stays what disconnecting gives back.
+        // The file is as connecting left it, so disconnecting still restores the earlier bytes.
         (Some(known), _, _) => {
             let mut traces = known.traces.clone();
             traces.merge(record.traces);
@@ -345,9 +362,10 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
             record.before.clone_from(&known.before);
             record.after.splice(..0, known.after.iter().cloned());
         }
-        // Connected, and then changed by another: without our entries it is what disconnecting gives back.
+        // Another program changed the file after it was connected. Disconnecting restores this file
+        // without Loci's entries.
         (None, Some(known), Some(before)) if now != known.before => {
-            let base = undone(work, before, known)?;
+            let base = without_entries(work, before, known)?;
             record.before = Some(journal.back_up(base.as_bytes())?);
             let mut traces = known.traces.clone();
             traces.merge(record.traces);
@@ -359,7 +377,7 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
     Ok(record)
 }
 
-fn undone(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
+fn without_entries(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let toml = work.path.extension().is_some_and(|ending| ending == "toml");
     let format = if toml { Format::Toml } else { Format::Json };

@@ -1,5 +1,5 @@
-//! Disconnecting: a file that is as connecting left it goes back to its bytes; of one that was changed since, only Loci's
-//! entries go.
+//! Disconnects agents. A file that is as connecting left it gets its old bytes back. In a file that
+//! was changed since, only Loci's entries are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,27 @@ use super::outcome::{Act, Change, Failed, Outcome};
 use super::splice::Edit;
 use crate::home::Home;
 
-/// A file and what is to become of it.
+/// A file and its new content.
 struct Undo {
     agent: &'static Agent,
     path: PathBuf,
     now: Vec<u8>,
-    /// `None`: the file goes.
+    /// The new bytes; `None` removes the file.
     then: Option<Vec<u8>>,
     act: Act,
     edits: Vec<Edit>,
 }
 
-/// What is to be undone, the files in which nothing is, and those that cannot be.
+/// The files to change, those without entries, and those that cannot be changed.
 #[derive(Default)]
-struct Sorted {
+struct UndoPlan {
     undos: Vec<Undo>,
     settled: Vec<PathBuf>,
     failed: Vec<Failed>,
 }
 
-/// Undoes what connecting did to these agents, or to all. With `dry_run` it only says what it would do. A file that cannot be
-/// read or written does not stop the others.
+/// Undoes connecting for these agents, or for all. With `dry_run` it only computes the changes. A
+/// file that cannot be read or written does not stop the others.
 pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outcome> {
     let agents: Vec<&'static Agent> = if agents.is_empty() {
         AGENTS.iter().collect()
@@ -53,7 +53,7 @@ pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outco
         });
     }
     let mut journal = Journal::open(home)?;
-    let Sorted {
+    let UndoPlan {
         undos,
         mut settled,
         failed,
@@ -63,7 +63,7 @@ pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outco
         failed,
     };
     for undo in &undos {
-        match put_back(undo) {
+        match restore(undo) {
             Ok(()) => {
                 outcome.changes.push(change(undo));
                 settled.push(undo.path.clone());
@@ -78,19 +78,20 @@ pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outco
         tidy_up(path, journal.record(path));
         journal.drop(path);
     }
+    // Backups are removed only after the journal that does not name them is durable.
     journal.save()?;
     journal.tidy();
     Ok(outcome)
 }
 
-fn undos(home: &Home, agents: &[&'static Agent], journal: &Journal) -> Sorted {
-    let mut all = Sorted::default();
+fn undos(home: &Home, agents: &[&'static Agent], journal: &Journal) -> UndoPlan {
+    let mut all = UndoPlan::default();
     for agent in agents {
         for path in paths(home, agent, journal) {
             match undo(home, agent, &path, journal) {
                 Ok(Some(undo)) => all.undos.push(undo),
                 Ok(None) => all.settled.push(path),
-                // Nothing of ours is known to be in it, so it is none of our business.
+                // No entry of Loci is known to be in the file, so it is skipped.
                 Err(_) if journal.record(&path).is_none() => {}
                 Err(error) => {
                     let agent = agent.id;
@@ -111,7 +112,7 @@ fn change(undo: &Undo) -> Change {
     }
 }
 
-/// The files of an agent: where they are now, and where they were when it was connected.
+/// Returns the files of an agent: the current ones, and those from when it was connected.
 fn paths(home: &Home, agent: &Agent, journal: &Journal) -> Vec<PathBuf> {
     let mut paths = agent.files(home);
     for record in journal
@@ -166,7 +167,7 @@ fn undo(
     by_entries(home, undo, record)
 }
 
-/// Without the bytes of before: our entries go, the rest stays.
+/// Without the old bytes, only Loci's entries are removed.
 fn by_entries(home: &Home, mut undo: Undo, record: Option<&Record>) -> Result<Option<Undo>> {
     let mut document = parse(undo.agent, home, &undo.path, Some(&undo.now))?;
     unwire(
@@ -194,7 +195,7 @@ fn by_entries(home: &Home, mut undo: Undo, record: Option<&Record>) -> Result<Op
     Ok(Some(undo))
 }
 
-fn put_back(undo: &Undo) -> Result<()> {
+fn restore(undo: &Undo) -> Result<()> {
     let target = files::target(&undo.path)?;
     match &undo.then {
         Some(bytes) => files::replace(&target, bytes, Some(&undo.now)),
@@ -202,7 +203,8 @@ fn put_back(undo: &Undo) -> Result<()> {
     }
 }
 
-/// Removes what a killed run left half written, and the directories that were made for a file that is no more.
+/// Removes the temporary file of a killed run, and the directories that were created for a removed
+/// file.
 fn tidy_up(path: &Path, record: Option<&Record>) {
     let Ok(target) = files::target(path) else {
         return;
@@ -213,7 +215,7 @@ fn tidy_up(path: &Path, record: Option<&Record>) {
         return;
     }
     for directory in directories.unwrap_or_default().iter().rev() {
-        // It stays if something else is in it by now.
+        // The directory stays if it contains other files.
         if fs::remove_dir(directory).is_err() && directory.exists() {
             break;
         }

@@ -1,4 +1,4 @@
-//! A configuration file in whichever format, as a list of servers and a list of hooks.
+//! A configuration file in any format, as a list of servers and a list of hooks.
 
 use serde_json::Value;
 
@@ -16,15 +16,15 @@ pub(super) enum Document {
     Toml(TomlText),
 }
 
-/// A command that is run on an event.
+/// A command that runs on an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Handler {
     pub(super) event: String,
-    /// Its place in the list of the event.
+    /// The index in the list of the event.
     pub(super) number: usize,
-    /// Its place in its group, if the agent has groups.
+    /// The index in its group, if the agent has groups.
     pub(super) within: Option<usize>,
-    /// Whether its group has no other.
+    /// Whether it is the only handler in its group.
     pub(super) alone: bool,
     pub(super) command: String,
 }
@@ -44,7 +44,8 @@ impl Document {
         }
     }
 
-    /// The keys above the servers. OpenCode's second version has one more, and still reads files of the first.
+    /// Returns the keys above the servers. OpenCode's second version has one more key, and still
+    /// reads files of the first.
     pub(super) fn within(&self, servers: &Servers) -> Vec<&'static str> {
         let mut within = servers.within.to_vec();
         if let (Self::Json(json), Shape::Local) = (self, servers.shape) {
@@ -69,7 +70,7 @@ impl Document {
         }
     }
 
-    /// Adds a server. Gives the objects that had to be made for it.
+    /// Adds a server. Returns the objects that were created for it.
     pub(super) fn add_server(
         &mut self,
         within: &[&str],
@@ -83,7 +84,7 @@ impl Document {
         }
     }
 
-    /// Makes a server run something else, and leaves the rest of its entry.
+    /// Changes what a server runs, and keeps the rest of its entry.
     pub(super) fn rerun_server(
         &mut self,
         within: &[&str],
@@ -110,7 +111,7 @@ impl Document {
         Ok(())
     }
 
-    /// Puts an entry in place of another and gives the text of that one.
+    /// Replaces an entry and returns its old text.
     pub(super) fn replace_server(
         &mut self,
         within: &[&str],
@@ -133,7 +134,7 @@ impl Document {
         }
     }
 
-    /// Removes a server and gives its text.
+    /// Removes a server and returns its text.
     pub(super) fn remove_server(&mut self, within: &[&str], name: &str) -> Result<String, String> {
         match (self, within) {
             (Self::Json(json), _) => {
@@ -147,7 +148,7 @@ impl Document {
         }
     }
 
-    /// Puts the text of a server back that was replaced or removed.
+    /// Restores the text of a replaced or removed server.
     pub(super) fn restore_server(
         &mut self,
         within: &[&str],
@@ -163,7 +164,7 @@ impl Document {
         }
     }
 
-    /// All commands that are run on events.
+    /// Returns all commands that run on events.
     pub(super) fn handlers(&self, style: HookStyle) -> Vec<Handler> {
         let Self::Json(json) = self else {
             return Vec::new();
@@ -204,7 +205,7 @@ impl Document {
         handlers
     }
 
-    /// Removes a handler, with its group if nothing else is in it. Gives the text that puts it back.
+    /// Removes a handler, and its group if it is empty then. Returns the text that restores it.
     pub(super) fn remove_handler(&mut self, handler: &Handler) -> String {
         let Self::Json(json) = self else {
             return String::new();

@@ -1,4 +1,4 @@
-//! The entries that Loci writes, and how it knows them again.
+//! The entries that Loci writes, and how it recognises them.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::agents::{Event, HookStyle, Shape};
 use super::written::Written;
 
-/// What an entry is to run.
+/// What an entry runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The program, absolute; `loci` alone in a plugin.
+    /// The absolute path of the program; only `loci` in a plugin.
     pub(super) program: String,
-    /// The palace, if it is not the usual one.
+    /// The palace, if it is not the default one.
     pub(super) palace: Option<String>,
-    /// The set of tools, if it is not the usual one.
+    /// The set of tools, if it is not the default one.
     pub(super) tools: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Run {
         words
     }
 
-    /// The command of a hook, for a shell.
+    /// The shell command of a hook.
     pub(super) fn hook(&self, event: &str, harness: &str) -> String {
         let program = shell_quoted(Path::new(&self.program));
         let palace = self
@@ -44,7 +44,8 @@ impl Run {
         format!("{program} hook {event} --harness {harness}{palace}")
     }
 
-    /// What an entry of Loci runs: of a server by `mcp`, of a hook by `hook`. `None` if it is another's.
+    /// Parses an entry of Loci, which is a server if `command` is `mcp` and a hook if it is `hook`.
+    /// `None` if the entry is not Loci's.
     pub(super) fn of(words: &[String], command: &str) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
         let stem = Path::new(program).file_stem()?.to_str()?;
@@ -57,7 +58,7 @@ impl Run {
     }
 }
 
-/// The value of an option, apart or joined by `=`.
+/// Returns the value of an option, as a separate word or after `=`.
 pub(super) fn flag(words: &[String], name: &str) -> Option<String> {
     let apart = words.iter().position(|word| word == name);
     let joined = format!("{name}=");
@@ -76,7 +77,7 @@ fn is_loci(stem: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
 }
 
-/// The entry of a server.
+/// Returns the entry of a server.
 pub(super) fn server(shape: Shape, run: &Run) -> Vec<(String, Written)> {
     let program = Written::text(&run.program);
     let arguments = Written::texts(run.arguments());
@@ -103,7 +104,7 @@ pub(super) fn server(shape: Shape, run: &Run) -> Vec<(String, Written)> {
         .collect()
 }
 
-/// The values of an entry that say what runs.
+/// Returns the fields of an entry that say what it runs.
 pub(super) fn running(shape: Shape, run: &Run) -> Vec<(&'static str, Written)> {
     match shape {
         Shape::Local => vec![("command", all_words(run))],
@@ -120,7 +121,7 @@ fn all_words(run: &Run) -> Written {
     Written::texts(words)
 }
 
-/// The words that an entry of a server runs, in whichever shape.
+/// Returns the words that a server entry of any shape runs.
 pub(super) fn words_of_server(entry: &Value) -> Vec<String> {
     let mut words = match entry.get("command") {
         Some(Value::String(program)) => vec![program.clone()],
@@ -154,7 +155,7 @@ fn texts(list: &[Value]) -> Vec<String> {
     list.iter().filter_map(text).collect()
 }
 
-/// What stands in an event's list.
+/// Returns the element for an event's list.
 pub(super) fn hook(style: HookStyle, event: &Event, command: &str) -> Written {
     let timeout = Written::Number(event.timeout);
     match style {
@@ -179,7 +180,7 @@ pub(super) fn hook(style: HookStyle, event: &Event, command: &str) -> Written {
     }
 }
 
-/// The words of a command as a shell reads it, without what only a shell could fill in.
+/// Splits a command into words as a shell does. Expansions are not supported.
 pub(super) fn shell_words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let (mut quote, mut letters) = (None, command.chars());

@@ -1,4 +1,5 @@
-//! Reading and writing configuration files of others: through links, with their permissions, whole or not at all.
+//! Reads and writes configuration files of other programs. It follows links, keeps permissions, and
+//! replaces files atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,13 +9,13 @@ use loci_files::FileLock;
 use loci_palace::{Error, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// No configuration of a person is longer.
+/// The size limit of a configuration file.
 const LONGEST: u64 = 64 << 20;
 
 /// How many links a path may go through.
 const LINKS: usize = 40;
 
-/// The bytes of a file; `None` if there is none.
+/// Returns the bytes of a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let io = |source| Error::Io {
         action: "cannot read",
@@ -37,18 +38,18 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     if bytes.len() as u64 > LONGEST {
         return Err(Error::invalid(
             format!("`{}`", path.display()),
-            "longer than any configuration file",
+            "larger than 64 MiB",
         ));
     }
     Ok(Some(bytes))
 }
 
-/// A name for these bytes.
+/// Returns a name for these bytes.
 pub(super) fn hash(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
-/// The file that is meant by a path, behind all links: files of a dotfiles repository stay there.
+/// Resolves all links of a path, so that files in a dotfiles repository stay there.
 pub(super) fn target(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -66,7 +67,7 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     ))
 }
 
-/// The directories above `path` that are missing, the outermost first.
+/// Returns the missing directories above `path`, the outermost first.
 pub(super) fn missing_directories(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> = path
         .ancestors()
@@ -78,7 +79,8 @@ pub(super) fn missing_directories(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Where the new bytes stand before they take the name. One name for all runs, so that a killed one leaves at most one file.
+/// Returns the temporary path for the new bytes. All runs use the same one, so that a killed run
+/// leaves at most one file.
 pub(super) fn unfinished(target: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -86,8 +88,8 @@ pub(super) fn unfinished(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Puts `bytes` in place of the file that holds `expected`. The new file has the owner, the group and
-/// the mode of the old one; where they cannot be kept, nothing changes. After a crash the file holds
+/// Replaces the file that holds `expected` by `bytes`. The new file has the owner, the group and
+/// the mode of the old one; if they cannot be kept, nothing changes. After a crash the file holds
 /// the old bytes or the new ones.
 pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> Result<()> {
     let temporary = unfinished(target);
@@ -97,12 +99,12 @@ pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> R
         source,
     };
     write_new(&temporary, bytes, fs::metadata(target).ok()).map_err(failed)?;
-    // Agents write these files whenever they like; what was not read must not be lost.
+    // Agents write these files at any time, and a change that was not read must not be lost.
     if read(target)?.as_deref() != expected {
         let _ = fs::remove_file(&temporary);
         return Err(Error::Conflict {
             what: format!(
-                "`{}` was changed by another program meanwhile; run the command again",
+                "`{}` was changed by another program in the meantime; run the command again",
                 target.display()
             ),
         });
@@ -121,7 +123,8 @@ fn write_new(path: &Path, bytes: &[u8], like: Option<fs::Metadata>) -> io::Resul
     let mut file = loci_files::own::create_new(path)?;
     let written = (|| {
         if let Some(like) = like {
-            // The mode after the owner: a change of the owner clears parts of the mode.
+            // The mode is set after the owner, because a change of the owner clears parts of the
+            // mode.
             loci_files::owner::keep_owner(&file, &like)?;
             file.set_permissions(like.permissions())?;
         }
@@ -139,7 +142,7 @@ pub(super) fn remove(target: &Path, expected: &[u8]) -> Result<()> {
     if read(target)?.as_deref() != Some(expected) {
         return Err(Error::Conflict {
             what: format!(
-                "`{}` was changed by another program meanwhile; run the command again",
+                "`{}` was changed by another program in the meantime; run the command again",
                 target.display()
             ),
         });
@@ -153,7 +156,7 @@ pub(super) fn remove(target: &Path, expected: &[u8]) -> Result<()> {
         })
 }
 
-/// Writes a file of our own, readable by its owner alone: configuration holds keys.
+/// Writes a file that only its owner can read, because configuration contains keys.
 pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| Error::Io {
         action: "cannot write",
@@ -161,6 +164,7 @@ pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
         source,
     };
     let temporary = unfinished(path);
+    // The bytes are synced before the rename, so a crash leaves the old file or the new one.
     private(&temporary, bytes)
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_directory(path))
@@ -177,7 +181,7 @@ fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a directory of our own.
+/// Creates a directory that only its owner can access.
 pub(super) fn keep_directory(path: &Path) -> Result<()> {
     loci_files::create_directory(path).map_err(|source| Error::Io {
         action: "cannot create",
@@ -197,7 +201,8 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Held while configuration is changed, so that two runs do not mix. Gone with the process.
+/// Takes the lock for changes of configuration, so that two runs do not interfere. It ends with the
+/// process.
 pub(super) fn lock(path: &Path) -> Result<FileLock> {
     FileLock::exclusive(path)
 }

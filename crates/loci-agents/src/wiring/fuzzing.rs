@@ -1,4 +1,4 @@
-//! Changes of configuration files, for the fuzz targets in `loci-fuzz`. Only with the feature
+//! Changes of configuration files, for the fuzz targets in `loci-fuzz`. It needs the feature
 //! `fuzzing`.
 
 use serde_json::{Map, Value};
@@ -8,25 +8,25 @@ use super::splice::Edit;
 use super::toml_text::TomlText;
 use super::written::Written;
 
-/// The table or object that servers are in.
+/// The key of the servers.
 pub const SERVERS: &str = "mcpServers";
 /// The name of the server that is added.
 pub const NAME: &str = "loci";
-/// Where a command is appended.
+/// The list to which a command is appended.
 pub const HOOK: [&str; 2] = ["hooks", "Stop"];
 
 /// One change of a text.
 #[derive(Debug)]
 pub struct Step {
-    /// The text behind the change.
+    /// The text after the change.
     pub text: String,
-    /// What it means.
+    /// The parsed value of the text.
     pub value: Value,
     /// What was changed.
     pub edits: Vec<Edit>,
 }
 
-/// What is added: a server that runs a command.
+/// Returns the entry that is added: a server that runs a command.
 pub fn entry() -> Value {
     serde_json::json!({ "command": "/bin/loci", "args": ["mcp", "é\"\\"] })
 }
@@ -38,8 +38,8 @@ fn entries() -> Vec<(String, Written)> {
     ]
 }
 
-/// A JSON file: as it is, with a server, without it again, with a command for a hook. `None` if it
-/// is not read; a step is missing if it was refused.
+/// Changes a JSON file: adds a server, removes it again, and adds a hook command. `None` if it
+/// cannot be parsed; a step is missing if it was rejected.
 pub fn change_json(text: &str) -> Option<(Value, [Option<Step>; 3])> {
     let original = JsonText::parse(text.to_owned()).ok()?;
     let before = original.value();
@@ -65,7 +65,7 @@ pub fn change_json(text: &str) -> Option<(Value, [Option<Step>; 3])> {
     ))
 }
 
-/// A TOML file: as it is, with a server, and without it again. Only the servers are in the values.
+/// Changes a TOML file: adds a server and removes it again. The values hold only the servers.
 pub fn change_toml(text: &str) -> Option<(Value, [Option<Step>; 2])> {
     let original = TomlText::parse(text.to_owned()).ok()?;
     let servers =
@@ -92,7 +92,7 @@ pub fn change_toml(text: &str) -> Option<(Value, [Option<Step>; 2])> {
     ))
 }
 
-/// Whether the text is read at all.
+/// Whether the text can be parsed.
 pub fn is_toml(text: &str) -> bool {
     TomlText::parse(text.to_owned()).is_ok()
 }

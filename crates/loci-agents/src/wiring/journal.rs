@@ -1,4 +1,5 @@
-//! What connecting did, file by file, with the bytes that were there before. It is written before anything is changed.
+//! The journal of connecting: the changes of each file, with the bytes from before. It is written
+//! before any file is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,17 +18,18 @@ use crate::home::Home;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) agent: String,
-    /// The file as the agent names it.
+    /// The file, as the agent names it.
     pub(super) path: PathBuf,
-    /// Hash of the bytes that disconnecting gives back; `None` if there was no file.
+    /// The hash of the bytes that disconnecting restores; `None` if there was no file.
     pub(super) before: Option<String>,
-    /// Hashes of what connecting left: while the file is one of these, it goes back byte for byte.
+    /// The hashes of what connecting wrote. While the file has one of them, it is restored byte for
+    /// byte.
     pub(super) after: Vec<String>,
-    /// Directories that were made for it, the outermost first.
+    /// Directories that were created for it, the outermost first.
     pub(super) directories: Vec<PathBuf>,
-    /// What else is needed to undo it in a file that was changed since.
+    /// What else is needed to undo the change in a file that was changed since.
     pub(super) traces: Traces,
-    /// What was inserted and removed.
+    /// The inserted and removed text.
     pub(super) edits: Vec<Edit>,
 }
 
@@ -37,7 +39,7 @@ struct Contents {
     files: Vec<Record>,
 }
 
-/// The journal with its backups, held by one process.
+/// The journal and its backups, locked by one process.
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: PathBuf,
@@ -48,7 +50,7 @@ pub(super) struct Journal {
 const VERSION: u32 = 1;
 
 impl Journal {
-    /// Waits for other runs, then reads.
+    /// Waits for the lock, then reads the journal.
     pub(super) fn open(home: &Home) -> Result<Self> {
         let directory = home.state.join("wiring");
         files::keep_directory(&directory.join("backups"))?;
@@ -61,7 +63,7 @@ impl Journal {
         })
     }
 
-    /// Reads without waiting; makes nothing.
+    /// Reads the journal without waiting, and creates nothing.
     pub(super) fn look(home: &Home) -> Result<Self> {
         let directory = home.state.join("wiring");
         let records = read(&directory)?;
@@ -76,18 +78,18 @@ impl Journal {
         self.records.iter().find(|record| record.path == path)
     }
 
-    /// Puts a record in place of the one of the same file.
+    /// Adds a record, or replaces the one of the same file.
     pub(super) fn note(&mut self, record: Record) {
         self.drop(&record.path);
         self.records.push(record);
     }
 
-    /// The file is as if it had never been connected.
+    /// Drops the record of a file that is restored.
     pub(super) fn drop(&mut self, path: &Path) {
         self.records.retain(|record| record.path != path);
     }
 
-    /// Keeps bytes; gives the hash that finds them again.
+    /// Stores a backup and returns its hash.
     pub(super) fn back_up(&self, bytes: &[u8]) -> Result<String> {
         let hash = files::hash(bytes);
         let path = self.backup(&hash);
@@ -97,7 +99,7 @@ impl Journal {
         Ok(hash)
     }
 
-    /// Bytes that were kept, if they are still what they were.
+    /// Returns a backup, if its bytes still match the hash.
     pub(super) fn kept(&self, hash: &str) -> Result<Option<Vec<u8>>> {
         let bytes = files::read(&self.backup(hash))?;
         Ok(bytes.filter(|bytes| files::hash(bytes) == hash))
@@ -147,7 +149,7 @@ fn read(directory: &Path) -> Result<Vec<Record>> {
     let damaged = |detail: String| Error::Corrupt {
         what: "the journal of connected agents".to_owned(),
         path: path.clone(),
-        detail: format!("{detail}; move it away to go on without it"),
+        detail: format!("{detail}; move the file away to continue without it"),
     };
     let contents: Contents =
         serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;

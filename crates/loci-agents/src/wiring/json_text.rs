@@ -1,5 +1,6 @@
-//! A JSON file with comments, changed in place. The parser only says where things stand; the text is changed by splices,
-//! so that comments, order, indentation and line ends of everything else stay as they are.
+//! Changes a JSON file with comments in place. The parser only finds positions. The text is changed
+//! by splices, so that the comments, order, indentation and line ends of everything else stay as
+//! they are.
 
 mod layout;
 
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::splice::{Edit, Splice, apply, before, from, newline, within};
 use super::written::{Layout, Written, quoted};
 
-/// What stands before a value: the key of an object, or the number of an element.
+/// One step of a path: the key of an object, or the index of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathSegment<'a> {
     Key(&'a str),
@@ -24,7 +25,7 @@ pub(super) fn keys<'a>(keys: &[&'a str]) -> Vec<PathSegment<'a>> {
     keys.iter().copied().map(PathSegment::Key).collect()
 }
 
-/// The text with what was done to it.
+/// The text, and its changes so far.
 #[derive(Debug, Clone)]
 pub(super) struct JsonText {
     text: String,
@@ -33,17 +34,17 @@ pub(super) struct JsonText {
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Where a value stands, with the children it has.
+/// The position of a value, and its children.
 struct ValueSpan {
     range: Range<usize>,
-    /// Where its property begins, or the value itself.
+    /// The start of the property, or of the value itself.
     start: usize,
     children: Option<Vec<Range<usize>>>,
     is_object: bool,
 }
 
 impl JsonText {
-    /// Reads the text; the error says where it is broken.
+    /// Parses the text. The error gives the position.
     pub(super) fn parse(text: String) -> Result<Self, String> {
         let this = Self {
             text,
@@ -59,7 +60,7 @@ impl JsonText {
         (self.text, self.edits)
     }
 
-    /// All of it as one value; an empty file is an empty object.
+    /// Returns the whole document as one value. An empty file is an empty object.
     pub(super) fn value(&self) -> Value {
         match self.tree() {
             Ok(Some(tree)) => value(&tree),
@@ -72,13 +73,14 @@ impl JsonText {
         find(&tree, steps).map(|(node, _)| value(node))
     }
 
-    /// The text of a value as it stands.
+    /// Returns the source text of a value.
     pub(super) fn raw(&self, steps: &[PathSegment<'_>]) -> Option<String> {
         let place = self.place(steps)?;
         Some(within(&self.text, &place.range).to_owned())
     }
 
-    /// Makes `value` stand at `path`, with the objects around it. Gives the paths of objects that it made.
+    /// Sets `value` at `path`, and creates the objects around it. Returns the paths of the created
+    /// objects.
     pub(super) fn set(
         &mut self,
         path: &[&str],
@@ -110,7 +112,7 @@ impl JsonText {
         Ok(made(path, known))
     }
 
-    /// Appends `value` to the list at `path`. Gives the paths of what it made.
+    /// Appends `value` to the list at `path`. Returns the paths of what it created.
     pub(super) fn push(
         &mut self,
         path: &[&str],
@@ -125,14 +127,14 @@ impl JsonText {
         Ok(made)
     }
 
-    /// Puts another value in place of the one at `steps`.
+    /// Replaces the value at `steps`.
     pub(super) fn put(&mut self, steps: &[PathSegment<'_>], value: &Written) {
         if let Some(place) = self.place(steps) {
             self.replace(&place, value);
         }
     }
 
-    /// Removes what stands at `steps`, with its comma and its line.
+    /// Removes the value at `steps`, with its comma and its line.
     pub(super) fn remove(&mut self, steps: &[PathSegment<'_>]) {
         let Some((last, around)) = steps.split_last() else {
             return;
@@ -175,7 +177,7 @@ impl JsonText {
         value.render(Some(&layout).filter(|_| on_lines && !self.is_one_line()))
     }
 
-    /// The first value of a file that has none: empty, or comments alone.
+    /// Adds the first value of a file that has none: empty, or only comments.
     fn begin(&mut self, path: &[&str], value: &Written) {
         let value = Written::nested(path, value.clone());
         let end = newline(&self.text);
@@ -224,7 +226,8 @@ impl JsonText {
         Ok(())
     }
 
-    /// Whether the file is written without lines, as programs write it. A bare `{}` is not: people begin with it.
+    /// Whether the file is written on one line, as programs do. A bare `{}` does not count, because
+    /// people begin with it.
     fn is_one_line(&self) -> bool {
         let body = self.text.trim_start_matches(BYTE_ORDER_MARK).trim();
         let empty = body
@@ -234,7 +237,7 @@ impl JsonText {
         !body.contains('\n') && !empty
     }
 
-    /// One step of indentation in this file.
+    /// Returns one step of indentation in this file.
     fn unit(&self) -> String {
         self.place(&[])
             .and_then(|root| root.children?.first().cloned())
@@ -274,7 +277,7 @@ impl JsonText {
         })
     }
 
-    /// How many bytes a byte order mark takes.
+    /// Returns the length of the byte order mark.
     fn mark(&self) -> usize {
         if self.text.starts_with(BYTE_ORDER_MARK) {
             BYTE_ORDER_MARK.len_utf8()
@@ -331,7 +334,7 @@ fn value(node: &Node<'_>) -> Value {
     }
 }
 
-/// Of two properties of one name the last counts, as in every program that reads JSON.
+/// Of two properties with the same name, the last one counts, as in every JSON program.
 fn find<'t, 'a>(
     tree: &'t Node<'a>,
     steps: &[PathSegment<'_>],

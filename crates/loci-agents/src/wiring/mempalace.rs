@@ -1,4 +1,4 @@
-//! How MemPalace's own wiring is recognised.
+//! Recognises MemPalace's own wiring.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::entry::{flag, shell_words, words_of_server};
 use super::files;
 use super::json_text::{JsonText, keys};
 
-/// A server of Claude Code's that is there in one directory only.
+/// A server that Claude Code has for a single directory.
 #[derive(Debug)]
 pub(super) struct Local {
     pub(super) directory: String,
@@ -16,19 +16,20 @@ pub(super) struct Local {
     pub(super) entry: Value,
 }
 
-/// The variables by which MemPalace is told its palace.
+/// The environment variables that set MemPalace's palace.
 const VARIABLES: [&str; 2] = ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE"];
 
-/// The palace that an entry of MemPalace's server names.
+/// Returns the palace that an entry of MemPalace's server names.
 pub(super) fn palace_of(entry: &Value) -> Option<PathBuf> {
     let environment = entry.get("env").or_else(|| entry.get("environment"));
-    let told = |variable: &&str| environment?.get(variable)?.as_str().map(str::to_owned);
+    let value = |variable: &&str| environment?.get(variable)?.as_str().map(str::to_owned);
     let words = words_of_server(entry);
-    let palace = flag(&words, "--palace").or_else(|| VARIABLES.iter().find_map(told))?;
+    let palace = flag(&words, "--palace").or_else(|| VARIABLES.iter().find_map(value))?;
     Some(PathBuf::from(palace)).filter(|palace| palace.is_absolute())
 }
 
-/// The names of MemPalace's servers in the `.mcp.json` of a project, which belongs to all who work on it.
+/// Returns the names of MemPalace's servers in the `.mcp.json` of a project, which is shared by
+/// everyone who works on it.
 pub fn in_project(directory: &Path) -> Vec<String> {
     let bytes = files::read(&directory.join(".mcp.json")).ok().flatten();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -56,7 +57,7 @@ fn runs_server(words: &[String]) -> bool {
         matches!(name(word), "mempalace-mcp" | "mempalace-light-mcp")
             || (name(word) == "mempalace" && next == Some("mcp"))
             || (word == "-m" && next.is_some_and(|module| module.starts_with("mempalace.") && module.ends_with("mcp_server")))
-            // `bash -c "… mempalace-mcp"` and the like.
+            // `bash -c "… mempalace-mcp"` and similar commands.
             || (word.contains(' ') && runs_server(&shell_words(word)))
     })
 }
@@ -80,7 +81,7 @@ pub(super) fn is_plugin(plugin: &str) -> bool {
     plugin.split('@').next() == Some("mempalace")
 }
 
-/// The name of a program without its directory and ending.
+/// Returns the name of a program without its directory and extension.
 fn name(word: &str) -> &str {
     Path::new(word)
         .file_stem()

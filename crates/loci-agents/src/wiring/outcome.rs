@@ -1,4 +1,4 @@
-//! What wiring does to files, did, or could not do.
+//! The planned changes, results and failures of wiring.
 
 use std::path::PathBuf;
 
@@ -7,50 +7,50 @@ use serde::{Serialize, Serializer};
 
 use super::splice::Edit;
 
-/// What is to be done to one file, or was.
+/// A planned or completed change of one file.
 #[derive(Debug, Clone, Serialize)]
 pub struct Change {
-    /// The agent whose file it is.
+    /// The agent that owns the file.
     pub agent: &'static str,
     /// The file.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
-    /// What happens to it.
+    /// The kind of change.
     pub act: Act,
-    /// The places in it.
+    /// The edits of its text.
     pub edits: Vec<Edit>,
 }
 
-/// What happens to a file.
+/// The kind of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
-    /// It is made.
+    /// The file is created.
     Created,
-    /// Entries in it change.
+    /// Entries in the file change.
     Changed,
-    /// It goes back to the bytes it had.
+    /// The file gets its old bytes back.
     Restored,
-    /// It was made by Loci and goes.
+    /// The file was created by Loci and is removed.
     Removed,
 }
 
-/// An agent whose file stands in the way. The others are done all the same.
+/// An agent whose file cannot be changed. The other agents are not affected.
 #[derive(Debug, Serialize)]
 pub struct Failed {
     /// The agent.
     pub agent: &'static str,
-    /// What is wrong with its file.
+    /// The error of its file.
     #[serde(serialize_with = "message")]
     pub error: Error,
 }
 
-/// What was done, and what could not be.
+/// The result of wiring.
 #[derive(Debug, Default, Serialize)]
 pub struct Outcome {
-    /// The files that were changed.
+    /// The changed files.
     pub changes: Vec<Change>,
-    /// The agents that were not done, or not wholly.
+    /// The agents that failed, completely or partly.
     pub failed: Vec<Failed>,
 }
 

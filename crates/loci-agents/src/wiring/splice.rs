@@ -1,24 +1,24 @@
-//! Changes of a text at known places. Whatever is not named by a splice stays byte for byte.
+//! Edits of a text at known positions. Everything outside the splices stays byte for byte.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// One place of a text: what goes, and what comes instead.
+/// One edit: a range and its replacement.
 #[derive(Debug)]
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
     pub(super) with: String,
 }
 
-/// A change as it is shown to people and noted in the journal.
+/// An edit, as shown to users and recorded in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The line that it begins in, from 1.
+    /// The line in which it begins, from 1.
     pub line: usize,
-    /// The text that goes.
+    /// The removed text.
     pub removed: String,
-    /// The text that comes.
+    /// The inserted text.
     pub inserted: String,
 }
 
@@ -38,7 +38,7 @@ impl Splice {
     }
 }
 
-/// Does all of `splices`, which do not overlap, and says what was done.
+/// Applies all `splices`, which must not overlap, and returns the edits.
 pub(super) fn apply(text: &mut String, mut splices: Vec<Splice>) -> Vec<Edit> {
     splices.retain(|splice| !splice.range.is_empty() || !splice.with.is_empty());
     splices.sort_by_key(|splice| splice.range.start);
@@ -70,21 +70,21 @@ pub(super) fn from(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-/// Where the line of `at` begins.
+/// Returns the start of the line of `at`.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     before(text, at)
         .rfind('\n')
         .map_or(0, |newline| newline + 1)
 }
 
-/// Where the line after the one of `at` begins, or the end of the text.
+/// Returns the start of the line after that of `at`, or the end of the text.
 pub(super) fn next_line(text: &str, at: usize) -> usize {
     from(text, at)
         .find('\n')
         .map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// What separates lines in this text.
+/// Returns the line separator of this text.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if before(text, at).ends_with('\r') => "\r\n",

@@ -1,4 +1,4 @@
-//! How every agent is set up now.
+//! Finds the current state of every agent.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::files;
 use super::{AgentState, Entry, Wired, WiringAdvice};
 use crate::home::Home;
 
-/// The agents as they are set up for the program at `program`.
+/// Returns the state of the agents for the program at `program`.
 pub(super) fn survey(home: &Home, program: &Path) -> Vec<AgentState> {
     AGENTS
         .iter()
@@ -125,7 +125,7 @@ fn look(
     }
 }
 
-/// Of two findings the one that says more.
+/// Returns the more significant of two findings.
 fn worst(one: Wired, other: Wired) -> Wired {
     match (one, other) {
         (Wired::No, other) => other,
@@ -165,7 +165,7 @@ pub(super) fn finds(home: &Home, program: &Path) -> bool {
     found(home).is_some_and(|found| same_file(&found, program))
 }
 
-/// The program that a shell finds as `loci`.
+/// Returns the program that a shell finds as `loci`.
 pub(super) fn found(home: &Home) -> Option<PathBuf> {
     let name = format!("loci{}", std::env::consts::EXE_SUFFIX);
     home.programs

@@ -1,5 +1,5 @@
-//! A TOML file in which tables below one key are set and removed in place. As with JSON, the parser only says where things
-//! stand, so that everything else stays byte for byte.
+//! Sets and removes tables below one key of a TOML file in place. As with JSON, the parser only
+//! finds positions, so that everything else stays byte for byte.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, TableLike};
 use super::splice::{Edit, Splice, apply, before, from, line_start, newline, next_line, within};
 use super::written::Written;
 
-/// The text with what was done to it.
+/// The text, and its changes so far.
 #[derive(Debug, Clone)]
 pub(super) struct TomlText {
     text: String,
@@ -17,7 +17,7 @@ pub(super) struct TomlText {
 }
 
 impl TomlText {
-    /// Reads the text; the error says where it is broken.
+    /// Parses the text. The error gives the position.
     pub(super) fn parse(text: String) -> Result<Self, String> {
         match Document::parse(text.as_str()) {
             Ok(_) => Ok(Self {
@@ -41,7 +41,7 @@ impl TomlText {
         (self.text, self.edits)
     }
 
-    /// The tables below `key`, by name, in the order of the file.
+    /// Returns the tables below `key`, by name, in file order.
     pub(super) fn tables(&self, key: &str) -> Vec<(String, Value)> {
         let Ok(document) = Document::parse(self.text.as_str()) else {
             return Vec::new();
@@ -58,7 +58,7 @@ impl TomlText {
             .unwrap_or_default()
     }
 
-    /// Puts another value in place of one in the table `key.name`; false if there is none.
+    /// Replaces a value in the table `key.name`. Returns `false` if there is none.
     pub(super) fn put(&mut self, key: &str, name: &str, entry: &str, value: &Written) -> bool {
         let range = Document::parse(self.text.as_str())
             .ok()
@@ -76,7 +76,7 @@ impl TomlText {
         true
     }
 
-    /// Appends the table `key.name`, which is not there.
+    /// Appends the table `key.name`, which must not exist.
     pub(super) fn add(
         &mut self,
         key: &str,
@@ -106,7 +106,7 @@ impl TomlText {
         };
         let before = self.clone();
         self.checked(vec![splice])?;
-        // Below `[[key]]` the new table would be part of the last element of that list.
+        // Below `[[key]]`, the new table would become part of the last element of that list.
         if self.tables(key).iter().any(|(found, _)| found == name) {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl TomlText {
         Err(format!("`{key}` is not a table"))
     }
 
-    /// Removes the table `key.name` and gives its text, with what is needed to put it back.
+    /// Removes the table `key.name` and returns its text, with everything needed to restore it.
     pub(super) fn remove(&mut self, key: &str, name: &str) -> Result<String, String> {
         let regions = self.regions(key, name);
         let raw: Vec<&str> = regions
@@ -130,7 +130,7 @@ impl TomlText {
         Ok(raw)
     }
 
-    /// Puts the table `key.name` in place of another, both as text.
+    /// Replaces the table `key.name` by another one, both as text.
     pub(super) fn restore(&mut self, key: &str, name: &str, raw: &str) -> Result<(), String> {
         let mut splices: Vec<Splice> = self
             .regions(key, name)
@@ -151,7 +151,7 @@ impl TomlText {
         self.edits.extend(apply(&mut self.text, splices));
     }
 
-    /// Does the splices, unless the result would not be read.
+    /// Applies the splices, unless the result would be invalid.
     fn checked(&mut self, splices: Vec<Splice>) -> Result<(), String> {
         let mut text = self.text.clone();
         let edits = apply(&mut text, splices);
@@ -166,7 +166,7 @@ impl TomlText {
         Ok(())
     }
 
-    /// What stands between the text and a table behind it.
+    /// Returns the separator between the text and a table after it.
     fn gap(&self, end: &str) -> String {
         if self.text.trim_start_matches('\u{feff}').is_empty() {
             String::new()
@@ -177,7 +177,7 @@ impl TomlText {
         }
     }
 
-    /// A region with the blank line before it, if a blank line or nothing follows.
+    /// Returns a region with the blank line before it, if a blank line or nothing follows.
     fn with_blank_line(&self, region: Range<usize>) -> Range<usize> {
         let head = before(&self.text, region.start);
         let tail = from(&self.text, region.end).trim_start_matches('\r');
@@ -192,7 +192,7 @@ impl TomlText {
         }
     }
 
-    /// The lines that make up the table `key.name`.
+    /// Returns the lines of the table `key.name`.
     fn regions(&self, key: &str, name: &str) -> Vec<Range<usize>> {
         let Ok(document) = Document::parse(self.text.as_str()) else {
             return Vec::new();
@@ -211,13 +211,14 @@ impl TomlText {
     }
 }
 
-/// Where the line of `at` begins, without a byte order mark: it belongs to the file.
+/// Returns the start of the line of `at`, without a byte order mark, which belongs to the file.
 fn own_start(text: &str, at: usize) -> usize {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     line_start(text, at).max(mark)
 }
 
-/// Every region of `parent.name`: a table with its lines, or the lines that name its values.
+/// Collects every region of `parent.name`: a table with its lines, or the lines that name its
+/// values.
 fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Range<usize>>) {
     let Some(item) = parent.get(name) else {
         return;
@@ -232,7 +233,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
                 if item.as_table().is_some() || item.is_array_of_tables() {
                     let mut inner = Vec::new();
                     gather(text, table, name, &mut inner);
-                    // Dotted keys stand in lines of this table, other tables have regions of their own.
+                    // Dotted keys are lines of this table; other tables have regions of their own.
                     for region in inner {
                         if from(text, region.start).trim_start().starts_with('[') {
                             regions.push(region);
@@ -261,7 +262,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
     }
 }
 
-/// Where an inline table ends, and whether it is empty.
+/// Returns the end of an inline table, and whether it is empty.
 fn inline_end(text: &str, key: &str) -> Option<(usize, bool)> {
     let document = Document::parse(text).ok()?;
     let table = document.get(key)?.as_inline_table()?;
@@ -270,7 +271,7 @@ fn inline_end(text: &str, key: &str) -> Option<(usize, bool)> {
     Some((inside.len(), table.is_empty()))
 }
 
-/// An entry of an inline table with one of its commas.
+/// Returns an entry of an inline table with one of its commas.
 fn inline_entry(text: &str, table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
     let key = table.key(name)?.span()?;
     let value = table.get(name)?.span()?;
@@ -326,7 +327,7 @@ fn toml(value: &Written) -> String {
     }
 }
 
-/// A key as TOML writes it: bare where that is allowed, else in quotes.
+/// Returns a key in TOML syntax: bare if that is allowed, else in quotes.
 fn bare(key: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     if !key.is_empty() && key.chars().all(plain) {

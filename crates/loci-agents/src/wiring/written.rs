@@ -1,4 +1,4 @@
-//! Values as they are written into configuration: an object keeps the order of its keys.
+//! Values to be written into configuration. An object keeps the order of its keys.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ pub(super) enum Written {
     Flag(bool),
     List(Vec<Written>),
     Object(Vec<(String, Written)>),
-    /// JSON that stood in a file before, as it stood there.
+    /// JSON from a file, unchanged.
     Raw(String),
 }
 
-/// How a value is laid out: the text between lines, and the indentation of the line that it begins in.
+/// The layout of a value: the line separator, and the indentation of the line in which it begins.
 pub(super) struct Layout<'a> {
     pub(super) newline: &'a str,
     pub(super) unit: &'a str,
@@ -35,14 +35,14 @@ impl Written {
         Self::Object(entries.into_iter().map(named).collect())
     }
 
-    /// `keys` as objects around `value`, the first outermost.
+    /// Wraps `value` in objects with these `keys`, the first outermost.
     pub(super) fn nested(keys: &[&str], value: Self) -> Self {
         keys.iter().rev().fold(value, |value, key| {
             Self::Object(vec![((*key).to_owned(), value)])
         })
     }
 
-    /// On lines of its own, or in one line without a layout.
+    /// Renders the value on several lines, or on one line without a layout.
     pub(super) fn render(&self, layout: Option<&Layout<'_>>) -> String {
         match self {
             Self::Text(text) => quoted(text),
@@ -72,7 +72,7 @@ impl Written {
     }
 }
 
-/// A string as JSON writes it.
+/// Returns a JSON string literal.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

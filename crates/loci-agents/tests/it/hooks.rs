@@ -1,4 +1,4 @@
-//! Calls of hooks and what is noted of them, without a process around them.
+//! Calls of hooks and their records, without a process.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Agents in a home of their own: what wiring does to their files.
+//! Tests of agents in their own home directory: how wiring changes their files.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

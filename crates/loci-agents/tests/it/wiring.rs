@@ -1,4 +1,4 @@
-//! Connecting and disconnecting, on files as agents and people write them.
+//! Connecting and disconnecting, on files as written by agents and by people.
 
 mod crash;
 mod edited;

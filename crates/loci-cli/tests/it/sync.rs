@@ -138,7 +138,7 @@ fn a_folder_that_is_missing_or_empty_removes_nothing_unless_told_to() {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(
             ran.stderr.contains(&format!(
-                "is {state}: nothing was removed, for it may only be unmounted; --even-most removes them all the same"
+                "is {state}: nothing was removed, because it may only be unmounted; --even-most removes them all the same"
             )),
             "{ran:?}"
         );
@@ -168,7 +168,7 @@ fn most_files_gone_at_once_pulls_the_brake() {
     );
     assert!(
         ran.stderr
-            .contains("nothing was removed, for that is most of them"),
+            .contains("nothing was removed, because that is most of them"),
         "{ran:?}"
     );
     assert_eq!(drawers(&dir).len(), 22);

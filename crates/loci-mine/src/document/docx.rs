@@ -1,6 +1,8 @@
-//! The text of a word processor's document: paragraphs, headings by their styles, list items, rows of tables.
+//! Extracts the text of a DOCX file: paragraphs, headings by their styles, list items, and rows of
+//! tables.
 //!
-//! Headers, footers, notes and comments are left out. What is unpacked is bounded, whatever the archive says of its sizes.
+//! Headers, footers, notes and comments are left out. The unpacked size is bounded, whatever sizes
+//! the archive declares.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -13,12 +15,12 @@ use zip::result::ZipError;
 use super::Skip;
 use super::page::Page;
 
-/// Most XML that is unpacked from one document.
+/// The most XML that is unpacked from one document.
 const MOST_XML: u64 = 64 * 1024 * 1024;
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// The text and title of a document.
+/// Returns the text and title of a document.
 pub(super) fn extract(bytes: &[u8]) -> Result<(String, Option<String>), Skip> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| Skip::Binary)?;
     let mut left = MOST_XML;
@@ -29,7 +31,8 @@ pub(super) fn extract(bytes: &[u8]) -> Result<(String, Option<String>), Skip> {
     Ok((text, title(&properties)))
 }
 
-/// A member of the archive as text; `None` if there is none of this name. Takes its size off `left`.
+/// Returns a member of the archive as text, or `None` if there is none of this name. Subtracts its
+/// size from `left`.
 fn member(archive: &mut Archive<'_>, name: &str, left: &mut u64) -> Result<Option<String>, Skip> {
     let mut bytes = Vec::new();
     match archive.by_name(name) {
@@ -37,7 +40,7 @@ fn member(archive: &mut Archive<'_>, name: &str, left: &mut u64) -> Result<Optio
             if file.encrypted() {
                 return Err(Skip::Encrypted);
             }
-            // A damaged end leaves what was read before it.
+            // If the end of the member is damaged, the part before it is kept.
             let _ = file.take(*left + 1).read_to_end(&mut bytes);
         }
         Err(ZipError::FileNotFound) => return Ok(None),
@@ -58,7 +61,7 @@ fn reader(xml: &str) -> Reader<&[u8]> {
     reader
 }
 
-/// The value of an attribute by its local name.
+/// Returns the value of an attribute by its local name.
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = element
         .attributes()
@@ -67,7 +70,8 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     found.map(|attribute| attribute.value.into_owned())
 }
 
-/// Level of each style that is a heading. Names of built-in styles are English in every language; their ids are not.
+/// Returns the level of each heading style. The names of built-in styles are English in every
+/// language, but their ids are not.
 fn headings(styles: &str) -> HashMap<String, u8> {
     let mut headings = HashMap::new();
     let mut reader = reader(styles);
@@ -103,7 +107,7 @@ fn body_text(xml: &str, headings: &HashMap<String, u8>) -> String {
     let mut page = Page::default();
     let mut reader = reader(xml);
     let mut in_text = false;
-    // Elements below one that repeats what was said are passed over.
+    // Elements inside a fallback repeat the text of the main alternative, so they are skipped.
     let mut fallback = 0usize;
     let mut rows = 0usize;
     while let Ok(event) = reader.read_event() {

@@ -1,18 +1,18 @@
-//! Which encoding bytes are in, and their text.
+//! Detects the encoding of bytes and decodes them.
 //!
-//! UTF-8 is kept byte for byte. Whatever is not text in any encoding is binary.
+//! UTF-8 is kept byte for byte. Bytes that are not text in any encoding are binary.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use super::{HEAD, Skip};
 
-/// How much of a text is shown to the detector.
+/// How many bytes the detector examines.
 const SAMPLE: usize = 256 * 1024;
 const DAMAGED: &str = "utf-8, with damaged bytes";
 
-/// The encoding of a file that begins with `head`; `None` if it is binary. A character that is cut at the end of `head` is no
-/// damage.
+/// Returns the encoding of a file that begins with `head`, or `None` if it is binary. A character
+/// that is cut off at the end of `head` does not count as damage.
 pub fn encoding_of(head: &[u8]) -> Option<&'static Encoding> {
     if head.starts_with(b"\xff\xfe\0\0") {
         return None;
@@ -34,12 +34,12 @@ pub fn encoding_of(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// The text of `bytes`, and its encoding if that is not UTF-8.
+/// Returns the text of `bytes`, and its encoding if that is not UTF-8.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<(String, Option<String>), Skip> {
     decode_as(bytes, detect)
 }
 
-/// As [`decode`], but an encoding that the page declares goes before a guess.
+/// Like [`decode`], but an encoding that the page declares takes precedence over detection.
 pub(super) fn decode_html(bytes: Vec<u8>) -> Result<(String, Option<String>), Skip> {
     decode_as(bytes, |bytes, invalid| {
         declared(bytes).unwrap_or_else(|| detect(bytes, invalid))
@@ -80,7 +80,7 @@ fn name(encoding: &'static Encoding) -> String {
     encoding.name().to_ascii_lowercase()
 }
 
-/// The encoding of `bytes`, which are not UTF-8 from `invalid` on.
+/// Detects the encoding of `bytes`, which are invalid UTF-8 from `invalid` on.
 fn detect(bytes: &[u8], invalid: usize) -> &'static Encoding {
     let start = invalid.saturating_sub(1024);
     let rest = bytes.get(start..).unwrap_or_default();
@@ -89,7 +89,7 @@ fn detect(bytes: &[u8], invalid: usize) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// The encoding that a page of HTML declares.
+/// Returns the encoding that an HTML page declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes.get(..1024).unwrap_or(bytes).to_ascii_lowercase();
     let at = memchr::memmem::find(&head, b"charset=")?;
@@ -102,11 +102,11 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
         .iter()
         .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':')))?;
     let encoding = Encoding::for_label(label.get(..end)?)?;
-    // A page in UTF-16 could not have been read up to here.
+    // This declaration was read as ASCII, so the page cannot be UTF-16.
     (encoding != UTF_8 && encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
 }
 
-/// Characters beyond ASCII are mostly sound, so UTF-8 is still the best guess.
+/// Whether most characters beyond ASCII are valid, so that UTF-8 is still the best guess.
 fn is_damaged_utf_8(bytes: &[u8]) -> bool {
     let (mut sound, mut damaged) = (0usize, 0usize);
     for chunk in bytes.utf8_chunks() {
@@ -116,7 +116,8 @@ fn is_damaged_utf_8(bytes: &[u8]) -> bool {
     sound > damaged
 }
 
-/// UTF-16 without a byte order mark: mostly ASCII, so that one byte of each pair is zero.
+/// Detects UTF-16 without a byte order mark. Such text is mostly ASCII, so one byte of each pair is
+/// zero.
 fn utf_16(head: &[u8]) -> Option<&'static Encoding> {
     let pairs = head.len() / 2;
     let (mut first, mut second) = (0, 0);
@@ -144,7 +145,8 @@ fn utf_16(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// A control character that text does not have, not even a log with colours.
+/// Whether the byte is a control character that does not occur in text, not even in a log with
+/// colours.
 fn is_control(byte: u8) -> bool {
     byte == 0x7f || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b))
 }

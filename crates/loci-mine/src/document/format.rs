@@ -1,11 +1,11 @@
-//! The formats that are told apart, and their names.
+//! The formats of text and their names.
 
-/// What a file's text is, which decides how it is split.
+/// The format of a text, which decides how it is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Markdown.
     Markdown,
-    /// Prose, logs, tables: anything without a structure that is known.
+    /// Prose, logs, tables, and any other text without a known structure.
     Text,
     /// reStructuredText.
     Rst,
@@ -19,16 +19,16 @@ pub enum Format {
     Yaml,
     /// TOML.
     Toml,
-    /// HTML; its text is extracted, with headings, lists and code as in Markdown.
+    /// HTML. Its text is extracted, with headings, lists and code as Markdown.
     Html,
-    /// PDF; its text is extracted, as paragraphs.
+    /// PDF. Its text is extracted as paragraphs.
     Pdf,
-    /// A document of a word processor; its text is extracted, with headings and lists as in Markdown.
+    /// DOCX. Its text is extracted, with headings and lists as Markdown.
     Docx,
 }
 
 impl Format {
-    /// A short name in lower case, such as `markdown` or `rust`.
+    /// A short lower-case name, such as `markdown` or `rust`.
     pub fn name(&self) -> &'static str {
         match self {
             Format::Markdown => "markdown",
@@ -67,12 +67,12 @@ pub enum Language {
     Shell,
     Sql,
     Lua,
-    /// One that is only known by its name.
+    /// A language that is only known by its name.
     Other(&'static str),
 }
 
 impl Language {
-    /// A short name in lower case.
+    /// A short lower-case name.
     pub fn name(self) -> &'static str {
         match self {
             Language::Rust => "rust",
@@ -103,7 +103,7 @@ impl Language {
         )
     }
 
-    /// `//` and `/* */` are comments.
+    /// Whether `//` and `/* */` are comments.
     pub(crate) fn has_slash_comments(self) -> bool {
         match self {
             Language::Rust
@@ -142,7 +142,7 @@ impl Language {
         }
     }
 
-    /// Strings in three quotes span lines.
+    /// Whether strings in three quotes can span lines.
     pub(crate) fn has_triple_quotes(self) -> bool {
         matches!(
             self,

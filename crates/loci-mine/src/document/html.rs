@@ -1,6 +1,7 @@
-//! The text of HTML, with headings, lists and code as Markdown writes them.
+//! Extracts the text of HTML, with headings, lists and code as Markdown.
 //!
-//! It reads the stream of tags and builds no tree, so that no nesting is too deep. Scripts and styles are left out.
+//! It reads the stream of tags and builds no tree, so deep nesting costs nothing. Scripts and
+//! styles are left out.
 
 mod attributes;
 
@@ -16,10 +17,10 @@ use super::page::Page;
 
 const MOST_TITLE: usize = 1000;
 const MOST_LISTS: usize = 64;
-/// Fed to the tokenizer at a time.
+/// How many bytes the tokenizer receives at a time.
 const STEP: usize = 64 * 1024;
 
-/// The text and title of a page.
+/// Returns the text and title of a page.
 pub(super) fn extract(source: &str) -> (String, Option<String>) {
     let options = TokenizerOpts {
         discard_bom: true,
@@ -45,7 +46,7 @@ pub(super) fn extract(source: &str) -> (String, Option<String>) {
     (reader.page.finish(), Some(reader.title))
 }
 
-/// The tokenizer lends its sink, so what changes is behind a cell.
+/// The tokenizer passes its sink by shared reference, so the mutable state is in a cell.
 #[derive(Default)]
 struct Sink(RefCell<Reader>);
 
@@ -54,11 +55,11 @@ struct Reader {
     page: Page,
     title: String,
     titled: bool,
-    /// An element that is left out, and how many of its kind are open.
+    /// The skipped element, and how many elements of its name are open.
     skipped: Option<(String, usize)>,
     in_title: bool,
     code: Option<String>,
-    /// The next number of each list that is open, if it is numbered.
+    /// The next number of each open list, if the list is numbered.
     lists: Vec<Option<u32>>,
 }
 
@@ -192,7 +193,7 @@ impl Reader {
         }
     }
 
-    /// Between blocks; those inside of a list item stay with it.
+    /// Starts a new block. Blocks inside a list item stay with the item.
     fn block(&mut self) {
         if self.lists.is_empty() {
             self.page.paragraph();
@@ -202,7 +203,7 @@ impl Reader {
     }
 }
 
-/// How the tokenizer is to read what follows the tag.
+/// How the tokenizer must read the text after the tag.
 fn raw(name: &str, starts: bool) -> TokenSinkResult<()> {
     match name {
         _ if !starts => TokenSinkResult::Continue,

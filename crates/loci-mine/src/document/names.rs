@@ -1,12 +1,12 @@
-//! What names of files say about their contents.
+//! A table from file names to formats.
 //!
-//! A flat table; no bytes are looked at here.
+//! This module does not examine bytes.
 
 use std::path::Path;
 
 use super::format::{Format, Language};
 
-/// What a name says.
+/// What a file name says about the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Format(Format),
@@ -14,7 +14,7 @@ pub(super) enum Named {
     Unknown,
 }
 
-/// What the name of `path` says.
+/// Looks up the name of `path`.
 pub(super) fn named(path: &Path) -> Named {
     let name = path
         .file_name()
@@ -148,7 +148,7 @@ fn other_language(extension: &str) -> Option<&'static str> {
     })
 }
 
-/// The language of a script, by the interpreter that its first line names.
+/// Returns the language of a script by the interpreter in its first line.
 pub(super) fn interpreted(head: &[u8]) -> Option<Language> {
     let line = head
         .strip_prefix(b"#!")?
@@ -173,13 +173,13 @@ pub(super) fn interpreted(head: &[u8]) -> Option<Language> {
         "tclsh" => Language::Other("tcl"),
         "rscript" | "Rscript" => Language::Other("r"),
         "make" => Language::Other("make"),
-        // Shells, and whatever else has lines of commands.
+        // Shells, and other interpreters of command lines.
         _ => Language::Shell,
     })
 }
 
 const BINARY: &[&str] = &[
-    // Pictures, sound, film, fonts.
+    // Images, audio, video, fonts.
     "png",
     "jpg",
     "jpeg",
@@ -215,7 +215,7 @@ const BINARY: &[&str] = &[
     "woff",
     "woff2",
     "eot",
-    // Archives and images of disks.
+    // Archives and disk images.
     "zip",
     "gz",
     "tgz",
@@ -241,7 +241,7 @@ const BINARY: &[&str] = &[
     "nupkg",
     "crate",
     "gem",
-    // Programs.
+    // Executables.
     "exe",
     "dll",
     "so",
@@ -290,7 +290,7 @@ const BINARY: &[&str] = &[
     "pack",
     "lmdb",
     "rdb",
-    // Documents that are not read.
+    // Documents whose text cannot be extracted.
     "doc",
     "xls",
     "xlsx",

@@ -1,6 +1,7 @@
-//! Text under way while it is taken out of another format: paragraphs, headings, list items and code as Markdown writes them.
+//! Collects extracted text: paragraphs, headings, list items and code, as Markdown.
 //!
-//! White space is collapsed as a browser does. It stops growing at a bound and says nothing of what came after.
+//! White space is collapsed as in a browser. The text stops growing at a limit, and everything
+//! after the limit is dropped.
 
 use super::MOST_TEXT;
 
@@ -10,7 +11,7 @@ const DEEPEST_LIST: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
-    /// What is to come before the next word.
+    /// The white space to insert before the next word.
     space: Space,
     prefix: String,
 }
@@ -25,25 +26,25 @@ enum Space {
 }
 
 impl Page {
-    /// A paragraph ends here, and another may begin.
+    /// Ends a paragraph.
     pub(super) fn paragraph(&mut self) {
         self.space = Space::Paragraph;
         self.prefix.clear();
     }
 
-    /// A line ends here.
+    /// Ends a line.
     pub(super) fn line(&mut self) {
         self.space = self.space.max(Space::Line);
     }
 
-    /// The next words are a heading.
+    /// Starts a heading.
     pub(super) fn heading(&mut self, level: u8) {
         self.paragraph();
         self.prefix = "#".repeat(usize::from(level.clamp(1, 6)));
         self.prefix.push(' ');
     }
 
-    /// The next words are an item of a list, `depth` being 1 for the outermost.
+    /// Starts a list item; `depth` is 1 for the outermost list.
     pub(super) fn item(&mut self, depth: usize, number: Option<u32>) {
         self.line();
         self.prefix = "  ".repeat(depth.saturating_sub(1).min(DEEPEST_LIST));
@@ -56,7 +57,7 @@ impl Page {
         }
     }
 
-    /// The next words are in another cell of a row.
+    /// Starts another cell of a row.
     pub(super) fn cell(&mut self) {
         if self.space < Space::Line && !self.text.is_empty() {
             self.text.push_str(" |");
@@ -77,7 +78,7 @@ impl Page {
         }
     }
 
-    /// Adds code with its lines as they are.
+    /// Adds code with its lines unchanged.
     pub(super) fn code(&mut self, code: &str) {
         let code = code.trim_matches(['\n', '\r']);
         if code.trim().is_empty() {
@@ -85,7 +86,7 @@ impl Page {
         }
         self.paragraph();
         self.separate();
-        // Longer than every run of backticks in the code.
+        // The fence must be longer than every run of backticks in the code.
         let longest = code.split(|letter| letter != '`').map(str::len).max();
         let fence = "`".repeat(longest.map_or(3, |longest| (longest + 1).max(3)));
         for part in [&fence, "\n", code, "\n", &fence] {
@@ -120,7 +121,7 @@ impl Page {
     }
 }
 
-/// White space that stands for a space; one that must not be broken is kept.
+/// Whether the character collapses into a space. A non-breaking space is kept.
 fn is_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\u{200b}'
 }

@@ -1,7 +1,8 @@
-//! The text of PDF, page by page in the order in which it was drawn.
+//! Extracts the text of PDF, page by page in drawing order.
 //!
-//! Lines and paragraphs are told by where the text stands. What streams unpack to is bounded, forms inside of forms are
-//! followed a few steps only, and a failure of the library that parses the file ends in a [`Skip`].
+//! Lines and paragraphs follow from the positions of the text. The unpacked size of streams is
+//! bounded, nested forms are followed only a few levels deep, and a failure of the PDF library
+//! becomes a [`Skip`].
 
 mod font;
 mod layout;
@@ -21,19 +22,19 @@ use layout::Layout;
 use matrix::Matrix;
 use work::Work;
 
-/// Most bytes that one page, or one stream, unpacks to. Operations take up to forty times as much
-/// memory as the bytes that they are read from.
+/// The most bytes that one page, or one stream, may unpack to. The parsed operations take up to
+/// forty times as much memory.
 const MOST_UNPACKED: usize = 8 * 1024 * 1024;
-/// The same for a form. All forms that are inside of each other are in memory at once.
+/// The same limit for a form. All nested forms are in memory at once.
 const MOST_UNPACKED_FORM: usize = 2 * 1024 * 1024;
-/// Most operations drawn for one document.
+/// The most operations that are drawn for one document.
 const MOST_OPERATIONS: usize = 20_000_000;
 const DEEPEST_FORM: usize = 4;
 const MOST_SAVED: usize = 64;
 
-/// The text and title of a document.
+/// Returns the text and title of a document.
 pub(super) fn extract(bytes: &[u8]) -> Result<(String, Option<String>), Skip> {
-    // The library is not known to panic, but it reads what anyone may have made.
+    // No panic of the library is known, but its input is untrusted.
     catch_unwind(AssertUnwindSafe(|| extract_unguarded(bytes))).unwrap_or(Err(Skip::Binary))
 }
 
@@ -84,7 +85,7 @@ fn title(document: &Document) -> Option<String> {
     lopdf::decode_text_string(info.get_deref(b"Title", document).ok()?).ok()
 }
 
-/// The resources of a page, its own first.
+/// Returns the resources of a page, its own first.
 fn page_resources(document: &Document, page: lopdf::ObjectId) -> Vec<&Dictionary> {
     let Ok((own, inherited)) = document.get_page_resources(page) else {
         return Vec::new();
@@ -98,20 +99,20 @@ fn page_resources(document: &Document, page: lopdf::ObjectId) -> Vec<&Dictionary
 struct Drawing<'a> {
     document: &'a Document,
     layout: Layout,
-    /// Fonts by where the library keeps them, since pages share them.
+    /// Fonts by their address in the document, because pages share them.
     fonts: HashMap<usize, Rc<Font>>,
     operations: usize,
     work: Work,
 }
 
-/// What a stream of operations changes.
+/// The state that a stream of operations changes.
 #[derive(Clone)]
 struct State {
     page: Matrix,
     font: Option<Rc<Font>>,
     size: f64,
     leading: f64,
-    /// Extra space after each character and each space.
+    /// The extra space after each character and each space.
     spacing: (f64, f64),
     stretch: f64,
 }
@@ -224,7 +225,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws a form if this stream is one.
+    /// Draws the stream if it is a form.
     fn form(
         &mut self,
         form: &'a Stream,
@@ -268,7 +269,7 @@ impl<'a> Drawing<'a> {
         self.draw(&content, &resources, page, depth);
     }
 
-    /// Shows strings, and moves by the numbers between them.
+    /// Shows strings and moves by the numbers between them.
     fn show(&mut self, parts: &[Object], state: &State, text: &mut Matrix) {
         let Some(font) = &state.font else { return };
         for part in parts {

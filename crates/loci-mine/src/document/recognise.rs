@@ -1,4 +1,4 @@
-//! Decides what a file is, by its name first and then by its first bytes.
+//! Recognises the format of a file by its name, then by its first bytes.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use super::format::Format;
 use super::names::{Named, interpreted, named};
 use super::{HEAD, Skip};
 
-/// Where a PDF may begin, after bytes of whatever sent it.
+/// A PDF header may follow this many bytes of other data.
 const PDF_WITHIN: usize = 1024;
 /// The container of older office formats, and of encrypted newer ones.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// What the file at `path` is, by its name first, then by its first bytes, of which 8 KiB are looked at. A name that is known
-/// to be of a binary format needs no bytes.
+/// Returns the format of the file at `path`, by its name and then by the first 8 KiB of `head`. If
+/// the name belongs to a binary format, `head` is not needed.
 pub fn recognise(path: &Path, head: &[u8]) -> Result<Format, Skip> {
     let named = named(path);
     if named == Named::Binary {
@@ -41,7 +41,7 @@ pub fn recognise(path: &Path, head: &[u8]) -> Result<Format, Skip> {
         return Err(Skip::Binary);
     }
     Ok(match named {
-        // Not what the name says.
+        // The content does not match the name.
         Named::Format(Format::Pdf | Format::Docx) | Named::Binary | Named::Unknown => {
             by_content(head)
         }

@@ -1,18 +1,19 @@
-//! Reads the remotes of a repository from git's `config` file. A small part of git's syntax is enough: sections, quoted
-//! subsections, `key = value` with quotes, escapes, comments and lines that go on. `include` is not followed: the file
-//! comes with a project and may name any path. A line that cannot be read is passed over.
+//! Reads the remotes of a repository from git's `config` file. It supports a small part of git's
+//! syntax: sections, quoted subsections, and `key = value` with quotes, escapes, comments and
+//! continuation lines. `include` is not followed, because the file comes with a project and may
+//! name any path. Invalid lines are ignored.
 
 use std::io::Read;
 use std::path::Path;
 
 use loci_files::allowed::AllowedRoots;
 
-/// Bytes of a config that are read. Real ones have a few kilobytes.
+/// The most bytes of a config file that are read. Real ones have a few kilobytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// The URL of `origin`, else of the only remote.
+/// Returns the URL of `origin`, or else of the only remote.
 pub(super) fn remote_url(config: &Path, allowed: &AllowedRoots) -> Option<String> {
-    // A pipe in its place must not be opened: it would wait for a writer.
+    // A named pipe must not be opened, because opening would block until a writer comes.
     if !allowed.metadata(config).ok()?.is_file() {
         return None;
     }
@@ -35,7 +36,7 @@ fn url_of(remotes: &[(String, String)]) -> Option<String> {
     origin.or_else(only).map(|(_, url)| url.clone())
 }
 
-/// Name and URL of every remote that has one, in the order of the file.
+/// Returns the name and URL of every remote that has one, in file order.
 fn remotes(text: &str) -> Vec<(String, String)> {
     let mut remotes = Vec::new();
     let mut remote: Option<String> = None;
@@ -44,7 +45,7 @@ fn remotes(text: &str) -> Vec<(String, String)> {
         let mut line = line.trim_start();
         if line.starts_with('[') {
             let Some((name, rest)) = section(line) else {
-                // Keys of a section that cannot be read must not count for the one before.
+                // The keys of an invalid section must not count for the section before it.
                 remote = None;
                 continue;
             };
@@ -65,7 +66,7 @@ fn remotes(text: &str) -> Vec<(String, String)> {
     remotes
 }
 
-/// The remote that a section is about, if it is one, and what stands behind the section's name.
+/// Returns the remote that a section describes, if any, and the text after the section header.
 fn section(line: &str) -> Option<(Option<String>, &str)> {
     let inside = line.strip_prefix('[')?;
     let name_end = inside
@@ -91,10 +92,11 @@ fn section(line: &str) -> Option<(Option<String>, &str)> {
     None
 }
 
-/// A value without quotes, escapes and comment. One that ends with a backslash goes on with the next line.
+/// Returns a value without quotes, escapes and comment. A value that ends with a backslash
+/// continues on the next line.
 fn value_of<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> String {
     let mut value = String::new();
-    // Length without white space at the end that no quotes protect.
+    // The length without trailing white space that is not quoted.
     let mut kept = 0;
     let mut quoted = false;
     let mut line = first.trim_start();

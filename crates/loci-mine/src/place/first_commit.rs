@@ -1,6 +1,6 @@
-//! The first commit of a repository, from git itself: the only thing about a project that files do not tell in a few
-//! reads. Asked when a project is recorded, never by a hook that recalls. Where git is missing, refuses the repository or
-//! takes too long, nothing is known, and the folder counts.
+//! Asks git for the first commit of a repository, which cannot be read from a few files. This
+//! happens when a project is recorded, never in a hook that recalls. If git is missing, rejects the
+//! repository or takes too long, there is no first commit and the folder identifies the project.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use super::repository::common_directory;
 use loci_files::allowed::EVERYTHING;
 
-/// How long git may take. Listing the first commit of a hundred thousand takes about a second.
+/// The time limit for git. Finding the first of a hundred thousand commits takes about a second.
 const LIMIT: Duration = Duration::from_millis(1_500);
 const STEP: Duration = Duration::from_millis(2);
 
-/// The first commit of the repository whose working tree begins at `top`. The recorded one, if the repository has it.
+/// Returns the first commit of the repository whose working tree begins at `top`. If the repository
+/// contains the recorded commit, returns that one.
 pub(super) fn first_commit(top: &Path, recorded: Option<&str>) -> Option<String> {
     let recorded = recorded.filter(|commit| is_commit(commit));
     if let Some(commit) = recorded {
@@ -22,7 +23,7 @@ pub(super) fn first_commit(top: &Path, recorded: Option<&str>) -> Option<String>
             return Some(commit.to_owned());
         }
     }
-    // A shallow clone ends at some commit, which is not the first.
+    // The oldest commit of a shallow clone is not the first one.
     if common_directory(top, &EVERYTHING)?.join("shallow").exists() {
         return None;
     }
@@ -35,12 +36,13 @@ fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// What git prints, if it ends well and in time. It runs no program that the repository's configuration names, fetches
-/// nothing, asks nobody, writes nothing, and still refuses a repository that belongs to somebody else.
+/// Returns the output of git if it succeeds in time. Git runs no program from the repository's
+/// configuration, fetches nothing, does not prompt, writes nothing, and still rejects a repository
+/// that belongs to another user.
 fn git(top: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
-        // `GIT_DIR` of a git hook that runs this would name another repository.
+        // In a git hook, `GIT_DIR` would name another repository.
         if name.to_string_lossy().starts_with("GIT_") {
             command.env_remove(name);
         }
@@ -71,7 +73,8 @@ fn git(top: &Path, arguments: &[&str]) -> Option<String> {
             }
         }
     }
-    // A few lines fit into the pipe; a repository with a thousand first commits blocks git until its time is up.
+    // A few lines fit into the pipe. A repository with a thousand first commits blocks git until
+    // the time limit.
     let output = child.wait_with_output().ok()?;
     String::from_utf8(output.stdout).ok()
 }

@@ -1,23 +1,23 @@
-//! Names of wings and rooms: what one may look like, and how a folder's name becomes one.
+//! Validates the names of wings and rooms, and derives them from folder names.
 
 use loci_core::{Error, Result};
 
-/// Longest name of a wing or room, in bytes.
+/// The longest name of a wing or room, in bytes.
 pub const MAX_NAME_BYTES: usize = 512;
 
-/// The room of files that lie in the project's top folder, and the wing of what has no project.
+/// The room of files in the top folder of a project, and the wing of files without a project.
 pub const GENERAL: &str = "general";
 
-/// Refuses a name that could not be printed on a line or told from another.
+/// Rejects a name that cannot be printed on one line or is ambiguous.
 pub(super) fn checked(name: &str, what: impl FnOnce() -> String) -> Result<String> {
     let problem = if name.is_empty() || name.len() > MAX_NAME_BYTES {
         format!(
-            "a name has 1 to {MAX_NAME_BYTES} bytes, this one {}",
+            "a name must have 1 to {MAX_NAME_BYTES} bytes, but this one has {}",
             name.len()
         )
     } else if name.trim() != name || name.chars().any(char::is_control) {
         format!(
-            "`{}` holds control characters or begins or ends with a space",
+            "`{}` contains control characters, or begins or ends with a space",
             name.escape_debug()
         )
     } else {
@@ -26,7 +26,7 @@ pub(super) fn checked(name: &str, what: impl FnOnce() -> String) -> Result<Strin
     Err(Error::invalid(what(), problem))
 }
 
-/// The nearest valid name, or `otherwise` when nothing of `raw` is left.
+/// Returns the nearest valid name, or `otherwise` when nothing of `raw` is left.
 pub(super) fn made_valid(raw: &str, otherwise: &str) -> String {
     let printable: String = raw.chars().filter(|c| !c.is_control()).collect();
     let mut name = printable.trim();

@@ -1,5 +1,6 @@
-//! Which project a folder belongs to: its remote, else its first commit, else its path. Reads a few small files of
-//! git's; git itself is run only to find the first commit of a project that is to be recorded.
+//! Identifies the project of a folder: by its remote, else its first commit, else its path. It
+//! reads a few small files of git. Git itself runs only to find the first commit of a project that
+//! is being recorded.
 
 use std::path::{Path, PathBuf};
 
@@ -14,22 +15,22 @@ use super::repository::{
 };
 use loci_files::allowed::AllowedRoots;
 
-/// How many local clones of local clones are followed.
+/// How many levels of local clones of local clones are followed.
 const MAX_CLONES: usize = 8;
-/// Longest owner that becomes a part of a wing, in bytes.
+/// The longest owner that becomes part of a wing, in bytes.
 const MAX_OWNER_BYTES: usize = 200;
 
-/// A project and where it was found.
+/// A project and the place where it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundProject {
-    /// Without its first commit.
+    /// The project, without its first commit.
     pub project: Project,
-    /// The top of the working tree, if it is a repository whose first commit git may be asked for.
+    /// The top of the working tree, if git may be asked for the first commit.
     top: Option<PathBuf>,
 }
 
 impl FoundProject {
-    /// The repository whose working tree begins at `top`.
+    /// Returns the project of the repository whose working tree begins at `top`.
     pub(super) fn repository(top: &Path, allowed: &AllowedRoots) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| normal(path));
         let main = common_directory(top, allowed).map(|common| main_folder(top, &common, allowed));
@@ -37,8 +38,9 @@ impl FoundProject {
         let mut project = Project {
             name: made_valid(&project_name(top, allowed).unwrap_or_default(), GENERAL),
             path: text(&main),
-            // Within limits nobody looks for the first commit, and a remote may lie outside. So a
-            // remote that came or went says nothing against what is recorded of the folder.
+            // With limited access, the first commit is not looked up, and a remote may be out of
+            // reach. A remote that appeared or disappeared therefore does not contradict the record
+            // of the folder.
             is_repository: allowed.is_everything(),
             ..Project::default()
         };
@@ -51,11 +53,13 @@ impl FoundProject {
             Some(remote) => owner(remote).map(str::to_owned),
             None => main.parent().and_then(folder_name),
         };
-        // Git follows whatever the files of the repository name, so it is not run within limits.
+        // Git follows every path that files of the repository name, so it does not run with limited
+        // access.
         Self::new(project, allowed.is_everything().then(|| top.to_path_buf()))
     }
 
-    /// A folder outside of every repository, or one that is gone. Paths of other systems are understood.
+    /// Returns the project of a folder outside any repository, or of a deleted one. Paths of other
+    /// operating systems are supported.
     pub(super) fn folder(path: &str) -> Self {
         let trimmed = path.trim_end_matches(['/', '\\']);
         let path = if trimmed.is_empty() { path } else { trimmed };
@@ -69,7 +73,8 @@ impl FoundProject {
         Self::new(project, None)
     }
 
-    /// A folder that is gone. A repository that is recorded above it is the project.
+    /// Returns the project of a deleted folder. A repository that is recorded above it takes
+    /// precedence.
     pub(super) fn gone(path: &str) -> Self {
         let mut found = Self::folder(path);
         let mut rest = path.trim_end_matches(['/', '\\']);
@@ -87,7 +92,8 @@ impl FoundProject {
         Self { project, top }
     }
 
-    /// The project with its first commit, as far as git tells it. Runs git, for two seconds at most.
+    /// Returns the project with its first commit, if git finds it. Runs git for two seconds at
+    /// most.
     pub fn with_first_commit(&self, recorded: Option<&str>) -> Project {
         let find = |top: &PathBuf| first_commit::first_commit(top, recorded);
         Project {
@@ -97,7 +103,7 @@ impl FoundProject {
     }
 }
 
-/// The owner of a project that is recorded, as it would be found: of its remote, else the folder above its own.
+/// Returns the owner of a recorded project: that of its remote, or else the folder above its own.
 pub fn owner_of(record: &ProjectRecord) -> Option<String> {
     let named = match &record.remote {
         Some(remote) => owner(remote),
@@ -125,8 +131,9 @@ fn shortened(name: &str) -> String {
     name.get(..end).unwrap_or_default().trim_end().to_owned()
 }
 
-/// The folder that stands for a repository: the one with `.git` in it, or the bare repository itself. A submodule and a
-/// repository whose `.git` lies elsewhere are the folder they are checked out in.
+/// Returns the main folder of a repository: the one with `.git` in it, or the bare repository
+/// itself. For a submodule, or a repository whose `.git` lies elsewhere, it is the folder of the
+/// checkout.
 fn main_folder(top: &Path, common: &Path, allowed: &AllowedRoots) -> PathBuf {
     let is_git = common.file_name().is_some_and(|name| name == ".git");
     match common.parent() {
@@ -140,8 +147,8 @@ fn main_folder(top: &Path, common: &Path, allowed: &AllowedRoots) -> PathBuf {
     }
 }
 
-/// The remote of a repository. One that is a path stands for the repository there, which is the same project: it is added
-/// to `folders`, and its remote counts.
+/// Returns the remote of a repository. A remote that is a local path is the same project: that
+/// repository is added to `folders`, and its remote is used.
 fn follow(
     main: &Path,
     top: &Path,
@@ -158,7 +165,7 @@ fn follow(
         };
         let path = base.join(path);
         if !allowed.contains(&path) {
-            // A project that is recorded there is this one.
+            // A project that is recorded there is the same project.
             folders.push(text(&normal(&path)));
             return None;
         }
@@ -174,7 +181,7 @@ fn follow(
     None
 }
 
-/// The repository that git would find under a path, with or without `.git` behind it.
+/// Returns the repository that git would find at a path, with or without `.git` appended.
 fn local_repository(path: &Path, allowed: &AllowedRoots) -> Option<(PathBuf, PathBuf)> {
     let mut with_suffix = path.as_os_str().to_owned();
     with_suffix.push(".git");

@@ -1,9 +1,10 @@
-//! What a remote's URL says: another repository on this machine, or host and path of one elsewhere. The forms that git
-//! takes for one repository give one answer, and user and password are never part of it.
+//! Parses the URL of a remote: either another repository on this machine, or the host and path of a
+//! remote one. All URL forms of one repository give the same result, which never contains the user
+//! or password.
 
 use loci_core::MAX_REMOTE_BYTES;
 
-/// Where a URL leads.
+/// The target of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Remote {
     /// `host/path`, or `host:port/path`.
@@ -12,10 +13,10 @@ pub(super) enum Remote {
     Local(String),
 }
 
-/// Hosts whose paths are the same whatever their case.
+/// Hosts with case-insensitive paths.
 const ANY_CASE: [&str; 3] = ["github.com", "gitlab.com", "bitbucket.org"];
 
-/// What a URL says; nothing if it is none, or if it cannot be told what of it is a password.
+/// Parses a URL. Returns `None` if it is invalid, or if it is ambiguous which part is a password.
 pub(super) fn parse(url: &str) -> Option<Remote> {
     let url = url.trim();
     if url.is_empty() || url.len() > MAX_REMOTE_BYTES || url.chars().any(char::is_control) {
@@ -35,14 +36,14 @@ pub(super) fn parse(url: &str) -> Option<Remote> {
         let path = path.split(['?', '#']).next().unwrap_or_default();
         return elsewhere(authority, path, Some(port));
     }
-    // `ext::command` and the like are programs with arguments.
+    // `ext::command` and similar forms run programs.
     if url.contains("::") {
         return None;
     }
     let colon = url.find(':');
     let slash = url.find(['/', '\\']);
     match colon {
-        // A colon behind a slash is part of a path, and one letter before it is a drive.
+        // A colon after a slash is part of a path, and a single letter before it is a drive.
         Some(colon) if colon > 1 && slash.is_none_or(|slash| colon < slash) => {
             let (authority, path) = url.split_at(colon);
             elsewhere(authority, path.strip_prefix(':')?, None)
@@ -63,7 +64,7 @@ fn elsewhere(authority: &str, path: &str, default_port: Option<&str>) -> Option<
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host);
     let (host, port) = match host.rsplit_once(':') {
-        // The colons inside brackets are those of an address.
+        // Colons inside brackets belong to an IPv6 address.
         Some((name, port)) if !port.contains(']') => (name, Some(port)),
         _ => (host, None),
     };
@@ -76,7 +77,7 @@ fn elsewhere(authority: &str, path: &str, default_port: Option<&str>) -> Option<
         .strip_suffix(".git")
         .unwrap_or(path)
         .trim_end_matches('/');
-    // A password with a slash in it looks like a path with an `@`.
+    // A password that contains a slash looks like a path with an `@`.
     if host.is_empty() || path.is_empty() || path.contains('@') || host.contains(['@', ' ']) {
         return None;
     }
@@ -93,7 +94,7 @@ fn elsewhere(authority: &str, path: &str, default_port: Option<&str>) -> Option<
     ))
 }
 
-/// The part of the path before the last.
+/// Returns the second-to-last part of the path.
 pub(super) fn owner(remote: &str) -> Option<&str> {
     let mut parts = remote.rsplit('/');
     parts.next()?;
@@ -105,10 +106,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Assembled, so that nothing takes it for a real one.
+    /// Assembled, so that no scanner takes it for a real secret.
     const SECRET: &str = concat!("not", "-a-", "secret");
 
-    // `§` stands for `@`: what looks like a password is masked in files that are mined.
+    // `§` stands for `@`, because text that looks like a password is masked in mined files.
     #[test]
     fn every_form_of_one_remote_is_the_same() {
         for url in [

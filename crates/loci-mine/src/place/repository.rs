@@ -1,15 +1,15 @@
-//! Git repositories as they lie on disk: where one begins, where its shared files are, and what
-//! project it is. Reads a few small files of git's; never runs git and never writes.
+//! Finds git repositories on disk: where one begins, where its shared files are, and the name of
+//! its project. It reads a few small files of git; it never runs git and never writes.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use loci_files::allowed::AllowedRoots;
 
-/// No file of git's that is read here is longer than a path.
+/// The files of git that are read here hold one path each.
 const MAX_POINTER_BYTES: u64 = 16 << 10;
 
-/// Is this folder the top of a working tree? An empty folder called `.git` does not make one.
+/// Whether this folder is the top of a working tree. An empty folder named `.git` does not count.
 pub(crate) fn is_top(folder: &Path, allowed: &AllowedRoots) -> bool {
     let git = folder.join(".git");
     match allowed.metadata(&git) {
@@ -19,8 +19,8 @@ pub(crate) fn is_top(folder: &Path, allowed: &AllowedRoots) -> bool {
     }
 }
 
-/// The directory that all working trees of the repository share: it holds `config` and
-/// `info/exclude`. `None` when `top` is no top of a working tree.
+/// Returns the directory that all working trees of the repository share. It holds `config` and
+/// `info/exclude`. `None` when `top` is not the top of a working tree.
 pub(crate) fn common_directory(top: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -30,8 +30,9 @@ pub(crate) fn common_directory(top: &Path, allowed: &AllowedRoots) -> Option<Pat
     Some(main_of_worktree(&own, allowed).unwrap_or(own))
 }
 
-/// The project's name: the folder of the main working tree, the same in every other working
-/// tree of the repository. A submodule is a project of its own. `None` when no folder has a name.
+/// Returns the project's name: the folder of the main working tree, which is the same in all
+/// working trees of the repository. A submodule is a project of its own. `None` when no folder has
+/// a name.
 pub(crate) fn project_name(top: &Path, allowed: &AllowedRoots) -> Option<String> {
     let git = top.join(".git");
     let common = (!git.is_dir())
@@ -44,7 +45,7 @@ pub(crate) fn project_name(top: &Path, allowed: &AllowedRoots) -> Option<String>
     }
 }
 
-/// Whether this is a working tree that was added to a repository which lies elsewhere.
+/// Whether this is an added working tree of a repository that lies elsewhere.
 pub(crate) fn is_added_working_tree(top: &Path, allowed: &AllowedRoots) -> bool {
     let git = top.join(".git");
     !git.is_dir()
@@ -52,9 +53,9 @@ pub(crate) fn is_added_working_tree(top: &Path, allowed: &AllowedRoots) -> bool 
             .is_some_and(|target| main_of_worktree(&normal(&top.join(target)), allowed).is_some())
 }
 
-/// The common directory when `own` is the private directory of an added working tree. A broken
-/// or pruned one has no `commondir` file any more, and one outside of the allowed roots is not read;
-/// its place still tells.
+/// Returns the common directory when `own` is the private directory of an added working tree. A
+/// broken or pruned one has no `commondir` file, and one outside the allowed roots is not read; its
+/// path still identifies the repository.
 fn main_of_worktree(own: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
     if let Some(target) = pointer(&own.join("commondir"), "", allowed) {
         return Some(normal(&own.join(target)));
@@ -66,7 +67,7 @@ fn main_of_worktree(own: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
         .flatten()
 }
 
-/// `proj/.git` and `proj/.bare` are of `proj`, and so is `proj.git`.
+/// Returns the project name: `proj` for `proj/.git`, `proj/.bare` and `proj.git`.
 fn name_of_common(common: &Path) -> Option<String> {
     let name = folder_name(common)?;
     if name.starts_with('.') {
@@ -84,9 +85,9 @@ pub(crate) fn folder_name(folder: &Path) -> Option<String> {
         .map(|name| name.to_string_lossy().into_owned())
 }
 
-/// The first line of a small file, after the label that it must begin with.
+/// Returns the path in the first line of a small file, after the required label.
 fn pointer(file: &Path, label: &str, allowed: &AllowedRoots) -> Option<PathBuf> {
-    // A pipe in git's place must not be opened: it would wait for a writer.
+    // A named pipe must not be opened, because opening would block until a writer comes.
     if !allowed.metadata(file).ok()?.is_file() {
         return None;
     }
@@ -101,7 +102,7 @@ fn pointer(file: &Path, label: &str, allowed: &AllowedRoots) -> Option<PathBuf> 
     (!target.is_empty()).then(|| PathBuf::from(target))
 }
 
-/// The path without `.` and `..`, by its letters alone.
+/// Returns the path without `.` and `..`, without accessing the file system.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,5 +1,5 @@
-//! `.loci.toml`: what a folder says about where its files belong. An unknown key is an error, so
-//! that a typo does not silently mean the default.
+//! Reads `.loci.toml`, in which a folder sets the wing and rooms of its files. An unknown key is an
+//! error, so that a typo does not silently mean the default.
 
 use std::fs;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::name::checked;
 use loci_files::allowed::AllowedRoots;
 
-/// Name of the file.
+/// The name of the settings file.
 pub const SETTINGS_FILE: &str = ".loci.toml";
 
 const MAX_SETTINGS_BYTES: u64 = 256 << 10;
@@ -45,7 +45,8 @@ struct WrittenRoom {
 }
 
 impl Settings {
-    /// The settings in this folder, or `None` when it has no such file or one to ignore (see [`Self::ignored`]).
+    /// Reads the settings in this folder. `None` when it has no such file, or one that is ignored
+    /// (see [`Self::ignored`]).
     pub(super) fn of(folder: &Path, top: &Path, allowed: &AllowedRoots) -> Result<Option<Self>> {
         if Self::ignored(folder, top).is_some() {
             return Ok(None);
@@ -54,10 +55,11 @@ impl Settings {
         match read(&path, allowed) {
             Ok(None) => Ok(None),
             Ok(Some(text)) => match Self::parse(folder, &path, &text) {
-                // The link may lead to any file of the user, and the error would quote from it.
+                // The link may lead to any file of the user, and the parse error would quote from
+                // it.
                 Err(_) if path.is_symlink() => Err(Error::invalid(
                     format!("`{}`", path.display()),
-                    "is a link to a file that is no valid `.loci.toml`",
+                    "is a link to a file that is not a valid `.loci.toml`",
                 )),
                 settings => settings.map(Some),
             },
@@ -65,8 +67,9 @@ impl Settings {
         }
     }
 
-    /// The settings file of this folder if it is a link that leads out of `top`, the project or the mined folder. It
-    /// may lead to any file of the user, and a wing or room named in it would show its content.
+    /// Returns the settings file of this folder if it is a link that leads out of `top`, the
+    /// project or the mined folder. Such a link may lead to any file of the user, and a wing or
+    /// room from it would reveal its content.
     pub(super) fn ignored(folder: &Path, top: &Path) -> Option<PathBuf> {
         let path = folder.join(SETTINGS_FILE);
         (path.is_symlink() && !leads_into(&path, top)).then_some(path)
@@ -112,7 +115,7 @@ impl Settings {
         })
     }
 
-    /// The room that these settings give the file: the first pattern that matches, else `room`.
+    /// Returns the room for the file: the one of the first matching pattern, or else `room`.
     pub(super) fn room_of(&self, file: &Path) -> Option<&str> {
         let by_pattern = (!self.rooms.is_empty())
             .then(|| file.strip_prefix(&self.folder).ok())
@@ -123,7 +126,7 @@ impl Settings {
     }
 }
 
-/// A pattern that names a folder also means all that is below it.
+/// Returns the pattern and its variant for everything below a folder.
 fn both_forms(pattern: &str) -> std::result::Result<[String; 2], String> {
     let bare = pattern.trim_end_matches('/');
     let bare = bare.strip_prefix("./").unwrap_or(bare);
@@ -136,7 +139,7 @@ fn both_forms(pattern: &str) -> std::result::Result<[String; 2], String> {
     Ok([bare.to_owned(), format!("{bare}/**")])
 }
 
-/// Whether what the link leads to lies in `top`. A link that leads nowhere does not.
+/// Whether the target of the link lies in `top`. A broken link does not.
 fn leads_into(link: &Path, top: &Path) -> bool {
     match (fs::canonicalize(link), fs::canonicalize(top)) {
         (Ok(real), Ok(top)) => real.starts_with(top),
@@ -146,7 +149,7 @@ fn leads_into(link: &Path, top: &Path) -> bool {
 
 fn read(path: &Path, allowed: &AllowedRoots) -> io::Result<Option<String>> {
     match allowed.metadata(path) {
-        // A pipe in its place must not be opened: it would wait for a writer.
+        // A named pipe must not be opened, because opening would block until a writer comes.
         Ok(found) if !found.is_file() => {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_file_and_known_keys() {
-        let said = problem("wing = \"a\"\nwong = \"b\"\n");
+        let message = problem("wing = \"a\"\nwong = \"b\"\n");
         for part in [
             "/p/.loci.toml",
             "line 2",
@@ -200,15 +203,15 @@ mod tests {
             "`room`",
             "`rooms`",
         ] {
-            assert!(said.contains(part), "{part} missing in {said}");
+            assert!(message.contains(part), "{part} missing in {message}");
         }
-        let said = problem("[[rooms]]\npath = \"x\"\nroom = \"y\"\nwing = \"z\"\n");
+        let message = problem("[[rooms]]\npath = \"x\"\nroom = \"y\"\nwing = \"z\"\n");
         for part in ["line 4", "wing", "`path`", "`room`"] {
-            assert!(said.contains(part), "{part} missing in {said}");
+            assert!(message.contains(part), "{part} missing in {message}");
         }
     }
 
-    /// The link may lead to any file of the user, and errors reach agents.
+    /// The link may lead to any file of the user, and agents see errors.
     #[test]
     fn an_error_quotes_nothing_of_a_file_that_a_link_leads_to() {
         let place = tempfile::tempdir().unwrap();
@@ -217,11 +220,11 @@ mod tests {
         std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
         for text in ["hunter2 = 1\n", "root:hunter2:1\n", "wing = [\"hunter2\"]"] {
             loci_files::own::write(&private, text).unwrap();
-            let said = Settings::of(&folder, place.path(), &EVERYTHING)
+            let message = Settings::of(&folder, place.path(), &EVERYTHING)
                 .unwrap_err()
                 .to_string();
-            assert!(said.contains("is a link"), "{said}");
-            assert!(!said.contains("hunter2"), "{said}");
+            assert!(message.contains("is a link"), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
         }
     }
 
@@ -252,8 +255,8 @@ mod tests {
     #[test]
     fn a_name_that_cannot_be_kept_is_refused_where_it_stands() {
         for bad in ["", " x", "a\\u0007"] {
-            let said = problem(&format!("\nwing = \"{bad}\"\n"));
-            assert!(said.contains("line 2, key `wing`"), "{said}");
+            let message = problem(&format!("\nwing = \"{bad}\"\n"));
+            assert!(message.contains("line 2, key `wing`"), "{message}");
         }
     }
 
@@ -280,8 +283,8 @@ mod tests {
     #[test]
     fn a_pattern_may_not_leave_its_folder() {
         for bad in ["../x/**", "/etc/**", "", "/"] {
-            let said = problem(&format!("[[rooms]]\npath = \"{bad}\"\nroom = \"x\"\n"));
-            assert!(said.contains("line 2"), "{said}");
+            let message = problem(&format!("[[rooms]]\npath = \"{bad}\"\nroom = \"x\"\n"));
+            assert!(message.contains("line 2"), "{message}");
         }
     }
 

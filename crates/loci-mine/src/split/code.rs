@@ -1,7 +1,9 @@
-//! Reads the structure of code in any language from its lines: definitions, what encloses them, and what belongs to them.
+//! Finds the structure of code in any language from its lines: definitions, their enclosing blocks,
+//! and the lines that belong to them.
 //!
-//! A definition reaches as far as the lines after it are indented deeper, or close it. Lines of strings and comments that
-//! span lines are not read. It works on broken code as on sound code, and its time is in proportion to the text.
+//! A definition extends over the following lines that are indented deeper or close it. Lines inside
+//! multi-line strings and comments are not interpreted. Invalid code works like valid code, and the
+//! time is linear.
 
 use crate::document::Language;
 
@@ -34,9 +36,9 @@ struct Reader<'a, 'b> {
     text: &'a str,
     outline: &'b mut Outline,
     language: Language,
-    /// First row of the comments and attributes that directly precede.
+    /// The first row of the comments and attributes directly before.
     lead: Option<usize>,
-    /// The string or comment under way.
+    /// The open string or comment.
     inside: Option<Ending>,
 }
 
@@ -85,7 +87,8 @@ impl Reader<'_, '_> {
             Kind::Closing => {
                 self.flush();
                 self.outline.set_cut(row, Cut::AVOID);
-                // What closes an inner block still belongs to it, and ends those inside.
+                // A closing line belongs to the block that it closes, and ends the blocks inside
+                // it.
                 self.outline.leave(|step| step.column > here.column);
             }
             Kind::Margin => {
@@ -100,7 +103,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The lead turns out to belong to nothing that follows.
+    /// Handles lead rows that belong to nothing that follows.
     fn flush(&mut self) {
         if let Some(lead) = self.lead.take()
             && let Some(here) = self.row(lead)
@@ -109,7 +112,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A row that is part of what encloses it by indentation.
+    /// Adds a row that belongs to its enclosing block by indentation.
     fn plain(&mut self, row: usize, here: Row) {
         self.outline.fall_back(row, here.column);
     }
@@ -141,7 +144,7 @@ impl Reader<'_, '_> {
         );
     }
 
-    /// The row is the head of a block: it opens one, or the lines after it do.
+    /// Whether the row is the head of a block, which it or the next lines open.
     fn block_follows(&self, row: usize, here: Row) -> bool {
         let line = here.trimmed(self.text);
         if line.ends_with('{') || line.ends_with(':') || line.ends_with("do") {
@@ -154,14 +157,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a definition is called in headings: its line without what opens its body.
+/// Returns the heading of a definition: its line without the part that opens the body.
 fn signature(line: &str) -> &str {
     line.trim_end_matches(['{', ':', '(', '=', ' ', '\t'])
         .trim_end_matches("=>")
         .trim_end()
 }
 
-/// What is open at the end of `line`, given what was at its start.
+/// Returns what is open at the end of `line`, given what is open at its start.
 pub(super) fn open_after(
     line: &str,
     mut open: Option<Ending>,
@@ -208,7 +211,8 @@ fn after_ending(text: &str, ending: Ending) -> Option<&str> {
     }
 }
 
-/// The first delimiter in `text` that opens something which may span lines, and what follows it.
+/// Returns the first delimiter in `text` that opens a multi-line string or comment, and the text
+/// after it.
 fn opening(text: &str, language: Language) -> Option<(Ending, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -244,7 +248,7 @@ fn opening(text: &str, language: Language) -> Option<(Ending, &str)> {
                     return Some((ending, after));
                 }
                 if byte == b'\'' && language == Language::Rust {
-                    // A character or a lifetime.
+                    // A character literal or a lifetime.
                     at += if bytes.get(at + 2) == Some(&b'\'') {
                         2
                     } else {
@@ -272,7 +276,8 @@ fn opening(text: &str, language: Language) -> Option<(Ending, &str)> {
     None
 }
 
-/// Place of the quote that closes the string opened at `at`; the end of the line if there is none.
+/// Returns the position of the quote that closes the string opened at `at`, or the end of the line
+/// if there is none.
 fn string_end(bytes: &[u8], at: usize, quote: u8) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {

@@ -1,6 +1,7 @@
-//! Reads the structure of JSON, YAML and TOML that is laid out in lines: keys that hold other keys are sections.
+//! Finds the structure of JSON, YAML and TOML that is laid out in lines. Keys that hold other keys
+//! are sections.
 //!
-//! It goes by lines and indentation alone and never parses, so damaged data has chunks as well.
+//! It uses only lines and indentation and never parses, so damaged data gets chunks too.
 
 use crate::document::Language;
 
@@ -10,7 +11,7 @@ use super::rows::{Cut, Row};
 use super::trail::{Open, Trail, TrailHeading};
 
 const LONGEST_KEY: usize = 100;
-/// Keys nested deeper are not sections.
+/// More deeply nested keys are not sections.
 const DEEPEST_KEY: u8 = 3;
 
 /// Reads all rows of pretty-printed JSON.
@@ -88,7 +89,7 @@ pub(super) fn yaml(text: &str, outline: &mut Outline, trail: &Trail) {
             scalar = Some(here.column);
         }
         if item {
-            // A list may stand as far out as its key.
+            // A list may have the same indentation as its key.
             outline.set_cut(
                 row,
                 if here.gap { Cut::PARAGRAPH } else { Cut::ITEM }.at(here.column),
@@ -124,7 +125,7 @@ pub(super) fn toml(text: &str, outline: &mut Outline, trail: &Trail) {
         Some(Open::Until(ending)) => Some(ending),
         _ => None,
     };
-    // Full names of the tables in force, for as long as they enclose each other.
+    // The full names of the tables that enclose each other at this point.
     let mut names: Vec<String> = trail.steps.iter().fold(Vec::new(), |mut names, step| {
         let outer: Option<&String> = names.last();
         let name = outer.map_or(step.title.clone(), |outer| {
@@ -180,7 +181,7 @@ fn encloses(outer: &str, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The name in the header of a table or of an element of an array of tables.
+/// Returns the name in the header of a table or of an element of an array of tables.
 fn table(line: &str) -> Option<&str> {
     let line = line
         .split_once(" #")

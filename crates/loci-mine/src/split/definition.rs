@@ -1,21 +1,22 @@
-//! Tells from one line of code whether it begins a definition, and what kind of line it is otherwise.
+//! Classifies one line of code: whether it begins a definition, and otherwise its kind.
 //!
-//! It knows words, not grammars: one table serves all languages, and a language that is not known still has its blocks.
+//! It knows keywords, not grammars. One table serves all languages, and an unknown language still
+//! has its blocks.
 
 use crate::document::Language;
 
-/// What a line of code is, read alone.
+/// The kind of a line of code, without its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Begins a function, type, module or the like.
     Definition,
-    /// May begin one, if a block follows: a name with arguments.
+    /// A name with arguments, which begins a definition if a block follows.
     Signature,
-    /// A comment, attribute or decorator, which belongs to what comes next.
+    /// A comment, attribute or decorator, which belongs to the next line.
     Lead,
-    /// Ends or goes on with a block that is under way: `}`, `end`, `else`, `{`.
+    /// Ends or continues an open block: `}`, `end`, `else`, `{`.
     Closing,
-    /// Stands at the margin wherever it is: a directive of a preprocessor, a label.
+    /// A line at the margin whatever its block: a preprocessor directive, a label.
     Margin,
     /// Anything else.
     Plain,
@@ -152,7 +153,7 @@ const GOING_ON: &[&str] = &[
     "or",
 ];
 
-/// Kind of a line, without its indentation, in `language`.
+/// Returns the kind of a line, without its indentation, in `language`.
 pub(super) fn kind(line: &str, language: Language) -> Kind {
     let first = line.as_bytes().first().copied().unwrap_or(b' ');
     match first {
@@ -172,7 +173,7 @@ pub(super) fn kind(line: &str, language: Language) -> Kind {
     }
     let mut rest = line;
     let mut modified = false;
-    // A line has few modifiers; more are not a definition.
+    // A definition has only a few modifiers.
     for _ in 0..8 {
         let (word, after) = word(rest);
         if word.is_empty() {
@@ -224,7 +225,7 @@ fn lisp_kind(line: &str) -> Kind {
     }
 }
 
-/// `word` is one of those that define, and `after` follows it.
+/// Returns the kind of a line if `word` is a defining keyword that `after` follows.
 fn defining_kind(word: &str, after: &str, modified: bool) -> Kind {
     let next = after.trim_start();
     let named = next
@@ -232,7 +233,7 @@ fn defining_kind(word: &str, after: &str, modified: bool) -> Kind {
     let bracketed = next.starts_with(['(', '<', '*', '{']);
     let spaced = after.starts_with([' ', '\t']);
     match word {
-        // Words that are as often a name: `type = 3`, `message(x)`, `object.key`.
+        // These words are as often names: `type = 3`, `message(x)`, `object.key`.
         "constructor" | "init" | "deinit" => {
             if bracketed {
                 Kind::Signature
@@ -251,7 +252,7 @@ fn defining_kind(word: &str, after: &str, modified: bool) -> Kind {
     }
 }
 
-/// A function bound to a name, a name with arguments, or neither.
+/// Recognises a function bound to a name, or a name with arguments.
 fn binding_or_signature(rest: &str, line: &str, language: Language) -> Kind {
     let (first, after) = word(rest);
     if matches!(first, "const" | "let" | "var")
@@ -300,7 +301,7 @@ fn binding_or_signature(rest: &str, line: &str, language: Language) -> Kind {
     if called { Kind::Plain } else { Kind::Signature }
 }
 
-/// The first word of `text` and what follows it.
+/// Returns the first word of `text` and the text after it.
 fn word(text: &str) -> (&str, &str) {
     let end = text
         .find(|character: char| {

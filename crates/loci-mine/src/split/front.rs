@@ -1,11 +1,12 @@
-//! Frontmatter of Markdown: what a text says about itself before it begins.
+//! Reads the frontmatter of Markdown.
 //!
-//! Of YAML only what frontmatter is made of is read: scalars and lists of scalars at the top level. Anything else is left out,
-//! and nothing here is ever an error, since the text keeps its frontmatter word for word.
+//! Of YAML, only the usual parts of frontmatter are read: scalars and lists of scalars at the top
+//! level. Everything else is left out. Nothing here is an error, because the text keeps its
+//! frontmatter word for word.
 
 use std::ops::Range;
 
-/// More pairs than this are not metadata.
+/// A block with more pairs than this is not metadata.
 const MOST_PAIRS: usize = 256;
 
 /// A value of frontmatter.
@@ -13,18 +14,19 @@ const MOST_PAIRS: usize = 256;
 pub enum FrontValue {
     /// Text, a date, or anything that is not of another kind.
     Str(String),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Another number.
+    /// A decimal number.
     Float(f64),
     /// `true` or `false`.
     Bool(bool),
-    /// Scalars, each as text.
+    /// A list of scalars, each as text.
     List(Vec<String>),
 }
 
-/// The frontmatter of a Markdown text as flat pairs: YAML between `---` lines, or TOML between `+++` lines, at its very start.
-/// Scalars and lists of scalars are kept; nested values, and whatever cannot be read, are left out.
+/// Returns the frontmatter of a Markdown text as flat pairs. It is YAML between `---` lines, or
+/// TOML between `+++` lines, at the very start. Scalars and lists of scalars are kept. Nested and
+/// unreadable values are left out.
 pub fn frontmatter(text: &str) -> Vec<(String, FrontValue)> {
     let Some(block) = block(text).and_then(|block| text.get(block)) else {
         return Vec::new();
@@ -39,7 +41,7 @@ pub fn frontmatter(text: &str) -> Vec<(String, FrontValue)> {
     }
 }
 
-/// Place of the frontmatter of `text`, with both of its delimiters.
+/// Returns the position of the frontmatter of `text`, with both of its delimiters.
 pub(super) fn block(text: &str) -> Option<Range<usize>> {
     let ends: &[&str] = match text.get(..3)? {
         "---" => &["---", "..."],
@@ -106,7 +108,7 @@ fn yaml(lines: &[&str]) -> Vec<(String, FrontValue)> {
         let Some((key, value)) = key_and_value(line) else {
             continue;
         };
-        // All that belongs to a key is indented, or a list that is not.
+        // The value of a key is indented, or it is a list that is not.
         let belongs = |line: &&&str| {
             line.trim().is_empty() || line.starts_with([' ', '\t', '#']) || line.starts_with("- ")
         };
@@ -128,7 +130,7 @@ fn key_and_value(line: &str) -> Option<(&str, &str)> {
     (!key.is_empty()).then(|| (key, value.trim()))
 }
 
-/// The value that begins as `value` on the line of the key and goes on in `body`.
+/// Returns the value that begins as `value` on the line of the key and continues in `body`.
 fn yaml_value(value: &str, body: &[&str]) -> Option<FrontValue> {
     let lines = || body.iter().map(|line| line.trim());
     let content = || lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -158,7 +160,7 @@ fn yaml_value(value: &str, body: &[&str]) -> Option<FrontValue> {
     }
 }
 
-/// The items between the brackets of a list on one line; `None` if one of them is nested.
+/// Returns the items of an inline list; `None` if one of them is nested.
 fn flow_items(inner: &str) -> Option<Vec<String>> {
     let mut items = Vec::new();
     let mut quote = None;
@@ -184,7 +186,7 @@ fn flow_items(inner: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(items)
 }
 
-/// An item of a list; `None` if it is nested.
+/// Returns an item of a list; `None` if it is nested.
 fn yaml_item(item: &str) -> Option<String> {
     let item = item.trim();
     if item.starts_with(['[', '{', '&', '*', '!', '|', '>']) || item.starts_with("- ") {
@@ -215,7 +217,7 @@ fn number(value: &str) -> Option<FrontValue> {
     if !digits.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    // A number with a leading zero is a code, such as of a post office.
+    // A number with a leading zero is a code, such as a postal code.
     if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
         return None;
     }
@@ -229,7 +231,7 @@ fn number(value: &str) -> Option<FrontValue> {
     Some(FrontValue::Float(float))
 }
 
-/// Text in quotes, with nothing but a comment after them.
+/// Returns the text in quotes, if only a comment follows them.
 fn unquoted(value: &str) -> Option<String> {
     let quote = value
         .chars()

@@ -1,7 +1,8 @@
-//! Reads the structure of Markdown: sections by headings, and fences, tables and frontmatter that stay whole.
+//! Finds the structure of Markdown: sections by headings, and fences, tables and frontmatter that
+//! stay whole.
 //!
-//! Follows CommonMark where that is a matter of single lines. It builds no tree and never looks back by more than a
-//! paragraph's title, so its time is in proportion to the text whatever is nested in it.
+//! It follows CommonMark where single lines decide. It builds no tree and never looks back further
+//! than the title of a paragraph, so the time is linear at any nesting depth.
 
 use super::ends_sentence;
 use super::front;
@@ -10,7 +11,7 @@ use super::rows::{Cut, Row};
 use super::trail::{Open, Trail, TrailHeading};
 
 const LONGEST_TITLE: usize = 200;
-/// More lines than this with an underline are a paragraph and a rule.
+/// More lines than this above an underline are a paragraph and a rule, not a title.
 const TITLE_LINES: usize = 3;
 
 /// Reads all rows of `outline`. Fences and tables of up to `whole` bytes are not cut.
@@ -38,9 +39,9 @@ struct Reader<'a, 'b> {
     text: &'a str,
     outline: &'b mut Outline,
     whole: usize,
-    /// First row of the paragraph under way.
+    /// The first row of the open paragraph.
     paragraph: Option<usize>,
-    /// Where the content of the list item under way is indented to; 0 outside of lists.
+    /// The content indentation of the open list item; 0 outside lists.
     list: u16,
     after_title: bool,
 }
@@ -64,7 +65,7 @@ impl<'a> Reader<'a, '_> {
         end
     }
 
-    /// Reads what starts at `row` and says where the next thing starts.
+    /// Reads the block that starts at `row` and returns where the next one starts.
     fn block(&mut self, row: usize) -> usize {
         let Some(here) = self.row(row) else {
             return row + 1;
@@ -143,7 +144,7 @@ impl<'a> Reader<'a, '_> {
         );
     }
 
-    /// Reads an underline of the paragraph under way; false if this is none.
+    /// Reads an underline of the open paragraph. Returns `false` if the line is not one.
     fn setext(&mut self, row: usize, line: &str) -> bool {
         let level = if line.starts_with('=') { 1 } else { 2 };
         let mark = if level == 1 { '=' } else { '-' };
@@ -161,7 +162,8 @@ impl<'a> Reader<'a, '_> {
         true
     }
 
-    /// Reads the fence that was opened `opened` rows after `row`, and says where the next thing starts.
+    /// Reads the fence that was opened `opened` rows after `row`, and returns where the next block
+    /// starts.
     fn fence(&mut self, row: usize, open: Open, opened: usize) -> usize {
         let mut end = row + opened;
         while let Some(here) = self.row(end) {
@@ -215,7 +217,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Level and title of a heading that begins with `#`.
+/// Returns the level and title of a heading that begins with `#`.
 fn atx(line: &str) -> Option<(u8, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
@@ -228,7 +230,7 @@ fn atx(line: &str) -> Option<(u8, &str)> {
     Some((level as u8, if closed { open.trim_end() } else { title }))
 }
 
-/// Bytes up to the content of a list item, if `line` begins one.
+/// Returns the number of bytes before the content of a list item, if `line` begins one.
 fn item(line: &str) -> Option<u16> {
     let bytes = line.as_bytes();
     let marker = match bytes.first()? {
@@ -248,12 +250,12 @@ fn item(line: &str) -> Option<u16> {
     matches!(bytes.get(marker), None | Some(b' ' | b'\t')).then_some(marker as u16 + 1)
 }
 
-/// The fence that `line` opens, after any marks of quotes and list items.
+/// Returns the fence that `line` opens, after any markers of quotes and list items.
 fn opening(line: &str, column: u16, list: u16) -> Option<Open> {
     let mut rest = line;
     let mut quoted = false;
     let mut indent = list;
-    // Nesting deeper than this is not worth following.
+    // Deeper nesting is not followed.
     for _ in 0..8 {
         if let Some(inner) = rest.strip_prefix('>') {
             quoted = true;

@@ -1,39 +1,39 @@
-//! The structure of a text: its rows, its sections, and the tree of headings these stand under.
+//! The structure of a text: its rows, its sections, and the tree of their headings.
 //!
-//! Readers of the formats fill it from top to bottom; it keeps no text of its own but titles.
+//! The readers of the formats fill it from top to bottom. It keeps titles, but no other text.
 
 use super::rows::{Cut, Row};
 use super::trail::{Open, Trail, TrailHeading};
 
-/// Deepest level that becomes a section of its own.
+/// The deepest level that becomes a section of its own.
 pub(super) const DEEPEST: u8 = 8;
 const LONGEST_PATH: usize = 200;
 pub(super) const JOINT: &str = " > ";
 
-/// Rows from one heading or definition to the next.
+/// The rows from one heading or definition to the next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Section {
-    /// Its first row.
+    /// The first row.
     pub(super) row: usize,
     pub(super) level: u8,
-    /// Heading it stands under.
+    /// The heading of the section.
     node: Node,
-    /// Heading in force just before its first row is read.
+    /// The heading that applies just before the first row.
     outer: Node,
 }
 
-/// One more than a place in `Outline::steps`; 0 is the root.
+/// One more than an index in `Outline::steps`; 0 is the root.
 type Node = u32;
 
 #[derive(Debug)]
 struct Entry {
     step: TrailHeading,
     parent: Node,
-    /// Number of ancestors.
+    /// The number of ancestors.
     depth: u16,
 }
 
-/// A text's structure.
+/// The structure of a text.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) rows: Vec<Row>,
@@ -46,7 +46,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// An outline without sections, under the headings of `trail`.
+    /// Creates an outline without sections, under the headings of `trail`.
     pub(super) fn new(rows: Vec<Row>, trail: &Trail) -> Outline {
         let mut outline = Outline {
             rows,
@@ -74,12 +74,12 @@ impl Outline {
         self.entries.get((node as usize).checked_sub(1)?)
     }
 
-    /// The innermost heading in force.
+    /// The innermost current heading.
     pub(super) fn top(&self) -> Option<&TrailHeading> {
         self.entry(self.now).map(|entry| &entry.step)
     }
 
-    /// Leaves headings for as long as `leave` says so.
+    /// Leaves headings for as long as `leave` returns `true`.
     pub(super) fn leave(&mut self, mut leave: impl FnMut(&TrailHeading) -> bool) {
         while let Some(entry) = self.entry(self.now) {
             if !leave(&entry.step) {
@@ -100,7 +100,7 @@ impl Outline {
         self.now = self.entries.len() as Node;
     }
 
-    /// A section under a heading of its own begins at `row`.
+    /// Begins a section with its own heading at `row`.
     pub(super) fn begin(&mut self, row: usize, step: TrailHeading) {
         let (outer, level) = (self.now, step.level);
         self.enter(step);
@@ -112,7 +112,8 @@ impl Outline {
         });
     }
 
-    /// Text of the heading in force goes on at `row` after a section inside of it, and is cut off there as at `level`.
+    /// Continues the text of the current heading at `row`, after a nested section. The cut there
+    /// counts as at `level`.
     pub(super) fn resume(&mut self, row: usize, level: u8) {
         if self.sections.last().map(|last| last.node) != Some(self.now) {
             self.start(Section {
@@ -124,12 +125,13 @@ impl Outline {
         }
     }
 
-    /// Level of a section that begins inside of the heading in force.
+    /// The level of a section that begins inside the current heading.
     pub(super) fn next_level(&self) -> u8 {
         self.top().map_or(0, |step| step.level).saturating_add(1)
     }
 
-    /// Leaves all that is indented at least to `column`, where `row` stands; if that is anything, the text around it resumes.
+    /// Leaves all headings that are indented at least to `column`, the column of `row`. If there
+    /// are any, the enclosing text resumes.
     pub(super) fn fall_back(&mut self, row: usize, column: u16) {
         let before = self.now;
         self.leave(|step| step.column >= column);
@@ -138,7 +140,7 @@ impl Outline {
         }
     }
 
-    /// `row` begins inside of `open`.
+    /// Records that `row` begins inside `open`.
     pub(super) fn mark_inside(&mut self, row: usize, open: Open) {
         if self.opens.last() != Some(&open) {
             self.opens.push(open);
@@ -150,7 +152,7 @@ impl Outline {
     }
 
     fn start(&mut self, section: Section) {
-        // A section may reach back over rows that were taken for the end of the one before.
+        // A section may extend back over rows that were taken for the end of the one before.
         while self
             .sections
             .last()
@@ -170,7 +172,8 @@ impl Outline {
         }
     }
 
-    /// Marks `rows` as one thing that stays whole, but for its first row; past `most` bytes it is left as it was.
+    /// Marks `rows` as one block that stays whole, except before its first row. A block of more
+    /// than `most` bytes is not marked.
     pub(super) fn keep_whole(&mut self, from: usize, to: usize, most: usize) {
         let whole = self.bytes(from, to) <= most;
         for row in self.rows.get_mut(from + 1..to).unwrap_or_default() {
@@ -181,21 +184,21 @@ impl Outline {
         }
     }
 
-    /// Bytes from the start of one row to the end of the row before another.
+    /// Returns the number of bytes from the start of one row to the end of the row before another.
     pub(super) fn bytes(&self, from: usize, to: usize) -> usize {
         let start = self.rows.get(from).map_or(0, |row| row.start);
         let end = to.checked_sub(1).and_then(|last| self.rows.get(last));
         end.map_or(0, |row| row.end).saturating_sub(start)
     }
 
-    /// First row after section `index`.
+    /// Returns the first row after section `index`.
     pub(super) fn section_end(&self, index: usize) -> usize {
         self.sections
             .get(index + 1)
             .map_or(self.rows.len(), |next| next.row)
     }
 
-    /// Path of the headings that all sections from `first` to `last` stand under.
+    /// Returns the path of the headings above all sections from `first` to `last`.
     pub(super) fn heading(&self, first: usize, last: usize) -> String {
         let mut node = self.sections.get(first).map_or(0, |section| section.node);
         for section in self.sections.get(first + 1..=last).unwrap_or_default() {
@@ -216,7 +219,8 @@ impl Outline {
         one
     }
 
-    /// Titles from the outermost inwards; the outermost are left out first when the path grows too long.
+    /// Returns the titles from the outermost inwards. If the path is too long, the outermost titles
+    /// are left out first.
     fn path(&self, mut node: Node) -> String {
         let mut titles: Vec<&str> = Vec::new();
         let mut bytes = 0;
@@ -236,7 +240,7 @@ impl Outline {
         titles.join(JOINT)
     }
 
-    /// What is in force at the start of `row`, which lies in section `section`.
+    /// Returns the trail at the start of `row`, which lies in section `section`.
     pub(super) fn trail(&self, section: usize, row: usize) -> Trail {
         let mut steps = Vec::new();
         let mut node = self.sections.get(section).map_or(0, |section| {
@@ -263,7 +267,7 @@ impl Outline {
     }
 }
 
-/// A title of at most `most` bytes: `title` itself, or its beginning and an ellipsis.
+/// Returns a title of at most `most` bytes: `title` itself, or its beginning and an ellipsis.
 pub(super) fn bounded(title: &str, most: usize) -> String {
     if title.len() <= most {
         return title.to_owned();

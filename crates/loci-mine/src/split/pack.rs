@@ -1,21 +1,22 @@
 //! Packs the rows of an outline into chunks.
 //!
-//! Packing starts anew at every section that is long enough to stand alone, and among places that are equally good it takes
-//! the one whose line has the smallest hash. An edit therefore moves the chunks around it and no others.
+//! Packing restarts at every section that is long enough to stand alone. Among equally good cut
+//! points it takes the one whose line has the smallest hash. An edit therefore changes only the
+//! chunks around it.
 
 use super::outline::Outline;
 use super::pieces::pieces;
 use super::rows::{Cut, Row};
 use super::{Chunk, Size, Split};
 
-/// Sizes made consistent with each other.
+/// Sizes that are consistent with each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     target: usize,
     max: usize,
     min: usize,
     overlap: usize,
-    /// Chunks that end before this are only made for the sake of structure.
+    /// A chunk smaller than this is only made if the structure requires it.
     low: usize,
 }
 
@@ -32,13 +33,13 @@ impl Limits {
         }
     }
 
-    /// How large a thing that stays whole may be.
+    /// The largest block that stays whole.
     pub(super) fn whole(&self) -> usize {
         self.max.saturating_mul(8)
     }
 }
 
-/// All chunks of the outline of `text`.
+/// Returns all chunks of the outline of `text`.
 pub(super) fn pack(text: &str, outline: &Outline, limits: Limits) -> Split {
     let mut packer = Packer {
         text,
@@ -72,14 +73,14 @@ struct Packer<'a> {
     outline: &'a Outline,
     limits: Limits,
     chunks: Vec<Chunk>,
-    /// Section and row at which the last chunk starts.
+    /// The section and row at which the last chunk starts.
     section: usize,
     from: usize,
-    /// The section whose heading a chunk has that reaches into it from titles above it.
+    /// The section whose heading is used for a chunk that begins with titles above that section.
     heading: usize,
 }
 
-/// Where a chunk could end, ordered from best to worst.
+/// A possible end of a chunk, ordered from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct CutPoint {
     cut: Cut,
@@ -109,10 +110,12 @@ impl Packer<'_> {
         self.outline.bytes(start, self.outline.section_end(end - 1))
     }
 
-    /// The first section after those that are packed together with `first`, and the one that gives them their heading.
+    /// Returns the first section after those that are packed together with `first`, and the one
+    /// that gives them their heading.
     ///
-    /// A long section takes in short ones below it. Short sections are packed together up to the next long one. Of these, the
-    /// last ones go with the long one if they are above it and no more than titles.
+    /// A long section takes in the short ones below it. Short sections are packed together up to
+    /// the next long one. The last of these go with the long one if they are its parents and
+    /// consist only of titles.
     fn run(&self, first: usize) -> (usize, usize) {
         let is_long = |section| self.section_bytes(section, section + 1) >= self.limits.min;
         let mut long = is_long(first).then(|| self.level(first));
@@ -136,7 +139,8 @@ impl Packer<'_> {
         (next, heading)
     }
 
-    /// The first of the sections before `long` that are no more than titles above it, looking no further back than `first`.
+    /// Returns the first of the sections before `long` that are only titles above it. It searches
+    /// back to `first`.
     fn titles_above(&self, first: usize, long: usize) -> usize {
         let mut titles = long;
         while titles > first
@@ -157,14 +161,14 @@ impl Packer<'_> {
         }
     }
 
-    /// First row after a thing that stays whole and starts at `row`.
+    /// Returns the first row after a block that stays whole and starts at `row`.
     fn whole_end(&self, row: usize, end: usize) -> usize {
         let rest = self.outline.rows.get(row + 1..end).unwrap_or_default();
         let inside = rest.iter().take_while(|row| row.cut == Cut::NEVER);
         row + 1 + inside.count()
     }
 
-    /// First row after the chunk that starts at `from`.
+    /// Returns the first row after the chunk that starts at `from`.
     fn choose(&mut self, from: usize, end: usize) -> usize {
         let Limits {
             target, max, min, ..
@@ -186,7 +190,8 @@ impl Packer<'_> {
         let mut section = self.section;
         let mut size = 0;
         let mut row = unit;
-        // Ends when all fits, or at a section that is not below the first one, or when no more fits.
+        // Ends when everything fits, at a section that is not below the first one, or when no more
+        // fits.
         let all = loop {
             size = self.row(row - 1).map_or(size, |row| row.end - start);
             if size > max {
@@ -230,7 +235,7 @@ impl Packer<'_> {
         }
     }
 
-    /// How good it is to end a chunk of `size` bytes before `row`; the hash is left for later.
+    /// Rates the end of a chunk of `size` bytes before `row`. The hash is computed later.
     fn place(&self, here: &Row, row: usize, size: usize, at_section: bool) -> CutPoint {
         let Limits {
             target, min, low, ..
@@ -238,7 +243,8 @@ impl Packer<'_> {
         let mut cut = here.cut;
         let (zone, order) = if size > target {
             if !at_section {
-                // The rest of a long section is evened out before its end is kept in one chunk.
+                // Balancing the rest of a long section is preferred to keeping its end in one
+                // chunk.
                 cut = cut.max(Cut(Cut::ITEM.0 - 2));
             }
             (1, size as u64)
@@ -262,8 +268,8 @@ impl Packer<'_> {
         }
     }
 
-    /// End of the section that starts at `from`, or of the one below it if this is a mere title, if all of it fits in one
-    /// chunk.
+    /// Returns the end of the section that starts at `from`, or of the one below it if this is only
+    /// a title, if all of it fits in one chunk.
     fn section_within(&self, from: usize, end: usize) -> Option<usize> {
         let mut section = self.section;
         let mut to = self.outline.section_end(section);
@@ -274,7 +280,7 @@ impl Packer<'_> {
         (self.outline.bytes(from, to) <= self.limits.max).then_some(to)
     }
 
-    /// Moves to the section that `row` lies in.
+    /// Moves to the section of `row`.
     fn seek(&mut self, row: usize) {
         while self
             .outline
@@ -286,7 +292,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Adds the chunk of these rows and says at which row it starts.
+    /// Adds the chunk of these rows and returns the row at which it starts.
     fn emit(&mut self, from: usize, to: usize, previous: Option<usize>) -> usize {
         self.seek(from);
         let first = self.section;
@@ -336,7 +342,8 @@ impl Packer<'_> {
         from
     }
 
-    /// Where the chunk starts when it repeats lines of the one before, which starts at `previous`.
+    /// Returns the start of the chunk including repeated lines of the one before, which starts at
+    /// `previous`.
     fn overlapped(&self, from: usize, to: usize, previous: Option<usize>) -> usize {
         let (Some(previous), Some(head)) = (previous, self.row(from)) else {
             return from;
@@ -363,7 +370,8 @@ impl Packer<'_> {
     }
 }
 
-/// A hash of the beginning of a line. Which chunks a text has depends on it, so it must never change.
+/// Hashes the beginning of a line. The chunks of a text depend on this hash, so it must never
+/// change.
 fn hash(line: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for word in line.as_bytes().chunks(8).take(8) {

@@ -1,14 +1,15 @@
 //! Cuts one long text into pieces that join to it exactly.
 //!
-//! Nothing is left out or changed. Two pieces of one text are never equal, so that each can have an id made of its text.
+//! Nothing is left out or changed. No two pieces of one text are equal, so that an id can be
+//! derived from the text of a piece.
 
 use std::collections::HashMap;
 
-/// Cuts `text` into pieces of at most `max` bytes, at the end of a paragraph, a line, a sentence or a word, or else between
-/// two characters. The pieces join to `text`; empty text has no pieces.
+/// Cuts `text` into pieces of at most `max` bytes, at the end of a paragraph, a line, a sentence or
+/// a word, or else between two characters. The pieces join to `text`. Empty text has no pieces.
 ///
-/// A piece grows past `max` in two cases: by the few characters that make it differ from every earlier piece, and by white
-/// space, since no piece is blank unless all of `text` is.
+/// A piece exceeds `max` in two cases: by the few characters that make it differ from every earlier
+/// piece, and by white space, because no piece is blank unless all of `text` is.
 pub fn pieces(text: &str, max: usize) -> Vec<&str> {
     if text.len() <= max || text.trim().is_empty() {
         return if text.is_empty() { vec![] } else { vec![text] };
@@ -33,7 +34,7 @@ pub fn pieces(text: &str, max: usize) -> Vec<&str> {
 struct Pieces<'a> {
     text: &'a str,
     ends: Vec<usize>,
-    /// Pieces so far, each with the length of the longest one that began as this one.
+    /// The pieces so far, each with the length of the longest one that began like it.
     seen: HashMap<&'a str, usize>,
     longest: usize,
 }
@@ -43,8 +44,8 @@ impl<'a> Pieces<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Adds the piece that begins at `start` and says where it ends. What is left there differs from all pieces so far, so
-    /// that the last piece does too.
+    /// Adds the piece that begins at `start` and returns its end. The rest differs from all pieces
+    /// so far, so that the last piece does too.
     fn take(&mut self, start: usize, max: usize) -> usize {
         let rest = self.slice(start, self.text.len());
         let mut end = start + cut(rest, max);
@@ -53,7 +54,7 @@ impl<'a> Pieces<'a> {
             end = self.text.len() - content.len() + cut(content, max);
         }
         if rest.len() > max && self.slice(end, self.text.len()).trim_start().is_empty() {
-            // White space at the end goes with the last word, not with a full piece.
+            // Trailing white space goes with the last word, not into a piece of its own.
             let content = rest.trim_end();
             let last = content.chars().next_back().map_or(0, char::len_utf8);
             let shorter = start + cut(content, content.len() - last);
@@ -73,7 +74,7 @@ impl<'a> Pieces<'a> {
         end
     }
 
-    /// Moves `end` on until both the piece and what is left after it are new.
+    /// Moves `end` forward until both the piece and the rest after it are new.
     fn settle(&self, start: usize, mut end: usize) -> usize {
         let taken = |text: &str| text.len() <= self.longest && self.seen.contains_key(text);
         while end < self.text.len() {
@@ -98,7 +99,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Length of the first piece of `text`.
+/// Returns the length of the first piece of `text`.
 fn cut(text: &str, max: usize) -> usize {
     if text.len() <= max {
         return text.len();
@@ -127,7 +128,7 @@ fn cut(text: &str, max: usize) -> usize {
     }
 }
 
-/// After the last blank line.
+/// Returns the position after the last blank line.
 fn paragraph_end(window: &str) -> Option<usize> {
     let mut end = window.len();
     while let Some(at) = window.get(..end)?.rfind('\n') {
@@ -140,7 +141,7 @@ fn paragraph_end(window: &str) -> Option<usize> {
     None
 }
 
-/// After the last mark that ends a sentence, with the white space that follows it.
+/// Returns the position after the last mark that ends a sentence and the white space that follows.
 fn sentence_end(window: &str) -> Option<usize> {
     let mut after = None;
     for (at, mark) in window.char_indices().rev() {
@@ -157,7 +158,7 @@ fn sentence_end(window: &str) -> Option<usize> {
     None
 }
 
-/// After the last white space.
+/// Returns the position after the last white space.
 fn word_end(window: &str) -> Option<usize> {
     let at = window.rfind(char::is_whitespace)?;
     let space = window.get(at..)?.chars().next()?;

@@ -1,8 +1,9 @@
-//! The lines of a text that are not blank, each with its place and with how willingly the text is cut before it.
+//! The non-blank lines of a text, each with its position and the cost of a cut before it.
 //!
-//! Every later stage works on rows, so a chunk begins and ends at lines that carry something.
+//! Every later stage works on rows, so a chunk begins and ends at non-blank lines.
 
-/// How willingly a text is cut before a row: the smaller, the better. Values below [`Cut::PARAGRAPH`] begin a section.
+/// The cost of a cut before a row; smaller is better. Values below [`Cut::PARAGRAPH`] begin a
+/// section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cut(pub(super) u8);
 
@@ -12,17 +13,17 @@ impl Cut {
     pub(super) const LINE: Cut = Cut(60);
     /// A line in the middle of a sentence.
     pub(super) const WRAPPED: Cut = Cut(80);
-    /// Between a heading and what it heads: only when there is no other place.
+    /// Between a heading and its text. This cut is the last resort.
     pub(super) const AVOID: Cut = Cut(200);
-    /// Inside of something that stays whole.
+    /// Inside a block that stays whole.
     pub(super) const NEVER: Cut = Cut(255);
 
-    /// The start of a section at `level`, 1 being outermost.
+    /// The start of a section at `level`; 1 is the outermost.
     pub(super) fn section(level: u8) -> Cut {
         Cut(level.min(Cut::PARAGRAPH.0 - 1))
     }
 
-    /// The same kind of cut, less willingly the deeper the row is indented.
+    /// The same kind of cut, which costs more the deeper the row is indented.
     pub(super) fn at(self, column: u16) -> Cut {
         Cut(self.0 + (column / 2).min(15) as u8)
     }
@@ -36,15 +37,15 @@ impl Cut {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) start: usize,
-    /// Without the terminator.
+    /// The end, without the terminator.
     pub(super) end: usize,
     pub(super) line: u32,
-    /// Indentation; a tab goes to the next multiple of four.
+    /// The indentation. A tab extends to the next multiple of four.
     pub(super) column: u16,
-    /// A blank line, or the start of the text, is directly before it.
+    /// Whether a blank line, or the start of the text, is directly before it.
     pub(super) gap: bool,
     pub(super) cut: Cut,
-    /// One more than the place in `Outline::opens` of the block this row is inside of; 0 is none.
+    /// One more than the index in `Outline::opens` of the block around this row; 0 is none.
     pub(super) inside: u32,
 }
 
@@ -59,7 +60,8 @@ impl Row {
     }
 }
 
-/// The rows of `text`; line numbers begin at `first_line`. All cuts are set by indentation and gaps alone.
+/// Returns the rows of `text`; line numbers begin at `first_line`. All cuts follow from indentation
+/// and blank lines alone.
 pub(super) fn rows(text: &str, first_line: u32) -> Vec<Row> {
     let bytes = text.as_bytes();
     let mut rows = Vec::with_capacity(bytes.len() / 32);
@@ -95,7 +97,7 @@ pub(super) fn rows(text: &str, first_line: u32) -> Vec<Row> {
     rows
 }
 
-/// Indentation of a line; `None` if it is blank.
+/// Returns the indentation of a line; `None` if it is blank.
 fn column(line: &str) -> Option<u16> {
     let mut column = 0u16;
     for &byte in line.as_bytes() {

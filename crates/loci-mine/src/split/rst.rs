@@ -1,7 +1,7 @@
-//! Reads the structure of reStructuredText: titles with an underline, and perhaps a line above, in whatever order of styles
-//! the text itself sets.
+//! Finds the structure of reStructuredText: titles with an underline, and optionally an overline.
+//! The text itself defines the order of the styles.
 //!
-//! Blocks that are indented under a paragraph are cut off from it only after better places, by their indentation alone.
+//! Indented blocks under a paragraph are separated from it only if there is no better cut.
 
 use super::outline::{DEEPEST, Outline, bounded};
 use super::rows::{Cut, Row};
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, outline: &mut Outline) {
                 row + lines
             }
             None => {
-                // What a directive or `::` introduces goes with it.
+                // The block after a directive or `::` stays with it.
                 let introduced = row > 0 && here.gap && here.column > 0;
                 if introduced
                     && let Some(before) = outline.rows.get(row - 1)
@@ -50,7 +50,7 @@ fn introduces(line: &str) -> bool {
     line.ends_with("::") || line.starts_with(".. ") || line.starts_with(':')
 }
 
-/// A title that starts at `row`, its style, and how many rows it takes.
+/// Returns the title that starts at `row`, its style, and its number of rows.
 fn title<'a>(text: &'a str, rows: &[Row], row: usize) -> Option<(&'a str, String, usize)> {
     let here = rows.get(row)?;
     if !here.gap {
@@ -72,13 +72,13 @@ fn title<'a>(text: &'a str, rows: &[Row], row: usize) -> Option<(&'a str, String
     long_enough.then(|| (title, mark.to_string(), 2))
 }
 
-/// The character that `line` is made of, if it is a line under a title.
+/// Returns the character of `line`, if it can underline a title.
 fn mark(line: &str) -> Option<char> {
     let mark = line.chars().next().filter(|mark| MARKS.contains(*mark))?;
     (line.len() >= 2 && line.chars().all(|character| character == mark)).then_some(mark)
 }
 
-/// The level of a style, by when it was first used.
+/// Returns the level of a style, by the order of first use.
 fn level(styles: &mut Vec<String>, style: &str) -> u8 {
     let known = styles.iter().position(|known| known == style);
     let place = known.unwrap_or_else(|| {

@@ -1,49 +1,52 @@
-//! What is in force at a point of a text: headings, and a block that was open there.
+//! The context at a position of a text: its headings, and an open block.
 //!
-//! A trail lets a long text be split window by window. It never holds the text itself, only titles of bounded length.
+//! A trail allows a long text to be split window by window. It holds only titles of bounded length,
+//! never the text itself.
 
 use serde::{Deserialize, Serialize};
 
-/// Headings in force at a point; lets a long text be split section by section.
+/// The context at a position, which allows a long text to be split section by section.
 ///
 /// The default is the trail at the start of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trail {
     pub(super) steps: Vec<TrailHeading>,
     pub(super) open: Option<Open>,
-    /// Characters of the title styles of reStructuredText in order of first use; a style with an overline has the character twice.
+    /// The title styles of reStructuredText in order of first use. A style with an overline has its
+    /// character twice.
     pub(super) styles: Vec<String>,
-    /// The text has begun before this point, so there is no frontmatter here.
+    /// Whether the text began before this position, so that there is no frontmatter here.
     pub(super) begun: bool,
 }
 
 /// One heading or definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrailHeading {
-    /// 1 is outermost.
+    /// The level; 1 is the outermost.
     pub(super) level: u8,
-    /// Indentation, where that decides what is enclosed.
+    /// The indentation, if that decides the nesting.
     pub(super) column: u16,
     pub(super) title: String,
 }
 
-/// A block whose lines are not read as structure.
+/// A block whose lines have no structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Open {
-    /// A fence of Markdown: its character, its length, whether it stands in a quote, and how far its closing line may be indented.
+    /// A Markdown fence: its character, its length, whether it is in a quote, and how far its
+    /// closing line may be indented.
     Fence {
         mark: char,
         length: u32,
         quoted: bool,
         indent: u16,
     },
-    /// A string or comment of code, by the delimiter that ends it.
+    /// A string or comment in code, by its closing delimiter.
     Until(Ending),
     /// Lines indented deeper than this column belong to a scalar.
     Deeper(u16),
 }
 
-/// What ends a string or comment that spans lines.
+/// The end of a multi-line string or comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
     Comment,

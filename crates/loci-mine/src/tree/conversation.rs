@@ -1,5 +1,6 @@
-//! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
-//! source per conversation, known by its id, so that the same conversation in a later export is the same source.
+//! Files conversations, one drawer per exchange. A transcript that grew is read from its last
+//! section. An export gives one source per conversation, identified by its id, so that the same
+//! conversation in a later export is the same source.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,29 +24,29 @@ use crate::source::{Before, Item, Read, Section};
 use crate::walk::reason;
 use loci_transcripts::{self as transcripts, Conversation, Event, Format, Reader};
 
-/// Bytes of text after which a section of a long transcript is filed.
+/// A section of a long transcript is filed after this many bytes of text.
 const SECTION_BYTES: usize = 512 << 10;
 
-/// Where a section of a transcript lies and how to read on from its start.
+/// The position of a section of a transcript, and the mark to resume from its start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Mark {
-    /// Nothing: from the start of the file.
+    /// `None` means the start of the file.
     from: Option<transcripts::Mark>,
     end: u64,
     conversation: Conversation,
 }
 
-/// What an exported conversation was when it was filed.
+/// The state of an exported conversation when it was filed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Exported {
     file: String,
     pieces: usize,
-    /// When the last of it was said.
+    /// The time of its last message.
     until: String,
 }
 
 impl Exported {
-    /// Whether what is filed is a later state of the conversation, out of another export: an old export takes nothing back.
+    /// Whether the filed state is later than this one. An older export removes nothing.
     fn is_older_than(&self, filed: &str) -> bool {
         serde_json::from_str::<Self>(filed).is_ok_and(|filed| {
             filed.file != self.file
@@ -82,7 +83,7 @@ pub(super) fn read(
         .collect();
     let survey = survey(&mut opened, &ranges).map_err(fail)?;
     intake.bytes(opened.stat.size);
-    let talk = Talk {
+    let miner = ConversationMiner {
         bytes: survey.whole,
         tree,
         manner,
@@ -91,9 +92,9 @@ pub(super) fn read(
         whole: with_companions(tree, format, Path::new(&item.name), survey.whole),
     };
     if format.is_export() {
-        return talk.read_export(&before, opened, intake);
+        return miner.read_export(&before, opened, intake);
     }
-    // Where the drawers belong is known only when the conversation says where it took place.
+    // The wing and room are known only when the conversation names its folder.
     if let Some(head) = before.head() {
         let place = intake.place(
             &before,
@@ -102,19 +103,19 @@ pub(super) fn read(
                 room: head.room.clone(),
             },
         );
-        if intake.is_current(&before, &talk.whole, &place) {
+        if intake.is_current(&before, &miner.whole, &place) {
             intake.touch(&before);
             return Ok(Read::Unchanged);
         }
-    } else if intake.moved(&talk.whole, &|old| {
+    } else if intake.moved(&miner.whole, &|old| {
         super::is_same_kind_gone(old, &item.name)
     })? {
         return Ok(Read::Moved);
     }
     if opened.stat.size <= WHOLE_BYTES {
-        return talk.read_whole(&before, opened, intake);
+        return miner.read_whole(&before, opened, intake);
     }
-    // The last section may go on where it ended.
+    // The last section may have grown.
     let kept = survey.same.min(marks.len().saturating_sub(1));
     let kept = if moves(intake, &before) || intake.reads_all() {
         0
@@ -125,11 +126,12 @@ pub(super) fn read(
         .get(kept)
         .map(|(mark, _)| mark.clone())
         .filter(|_| kept > 0);
-    talk.read_sections(&before, from, kept as u32, opened, intake)
+    miner.read_sections(&before, from, kept as u32, opened, intake)
 }
 
-/// Counts other files of a conversation that lie outside of the allowed roots. A reason to skip the
-/// conversation if it is not whole without them: what is filed of it would lose its messages.
+/// Counts companion files of a conversation that lie outside the allowed roots. Returns a reason to
+/// skip the conversation if it is incomplete without them, because filing it would remove messages
+/// that were filed earlier.
 fn count_outside(
     tree: &Tree,
     format: Format,
@@ -142,7 +144,7 @@ fn count_outside(
     if outside.is_empty() {
         return None;
     }
-    // Without the names of its users a day of Slack is whole: their ids stand in it.
+    // A day of Slack is complete without the names of its users, because it contains their ids.
     if format != Format::Slack {
         return Some(reason::PARTS_NOT_ALLOWED);
     }
@@ -155,7 +157,7 @@ fn count_outside(
     None
 }
 
-/// Whether drawers are asked to go elsewhere: then no section stays as it is.
+/// Whether drawers must move to another place, so that no section can be kept.
 fn moves(intake: &Intake<'_>, before: &Before) -> bool {
     before.head().is_some_and(|head| {
         let here = Placement {
@@ -166,7 +168,7 @@ fn moves(intake: &Intake<'_>, before: &Before) -> bool {
     })
 }
 
-/// A conversation that lies in several files is another one when any of them changed.
+/// Extends the hash by the companion files, so that a change of any file changes the hash.
 fn with_companions(tree: &Tree, format: Format, path: &Path, whole: SourceHash) -> SourceHash {
     let allowed = &tree.reading.allowed;
     let companions = transcripts::companions_within(format, path, allowed);
@@ -197,17 +199,17 @@ fn section_of(name: &str, place: &Placement, hash: SourceHash) -> Section {
     }
 }
 
-struct Talk<'a> {
+struct ConversationMiner<'a> {
     tree: &'a Tree,
     manner: Manner,
     item: &'a Item,
     format: Format,
     whole: SourceHash,
-    /// Of the file's bytes alone.
+    /// The hash of the main file's bytes.
     bytes: SourceHash,
 }
 
-impl Talk<'_> {
+impl ConversationMiner<'_> {
     fn path(&self) -> &Path {
         Path::new(&self.item.name)
     }
@@ -223,7 +225,7 @@ impl Talk<'_> {
         Error::invalid(format!("`{}`", self.item.name), error.to_string())
     }
 
-    /// Where a conversation belongs: as asked for, else the project it was about.
+    /// Returns the place of a conversation: as requested, or else that of its project.
     fn locate(&self, conversation: &Conversation) -> Located {
         let Reading { chosen, folder, .. } = &self.tree.reading;
         let held_in = conversation.folder.as_deref().or(folder.as_deref());
@@ -252,7 +254,7 @@ impl Talk<'_> {
             .read_to_end(&mut bytes)
             .map_err(fail)?;
         if hash_of(&bytes) != self.bytes {
-            return Err(self.fail("changes while it is read; the next run tries again"));
+            return Err(self.fail("changed while it was being read; the next run tries again"));
         }
         let mut reader = self.reader(Cursor::new(bytes), None);
         let mut found = Vec::new();
@@ -262,7 +264,7 @@ impl Talk<'_> {
             }
         }
         self.count(reader.tally(), intake)?;
-        // Titles often come after the first words.
+        // Titles often come after the first messages.
         let conversation = reader.conversation().clone();
         let place = intake.settle(before, self.locate(&conversation))?;
         let pieces = self.pieces(&self.item.name, &place, &conversation, found, intake)?;
@@ -287,7 +289,8 @@ impl Talk<'_> {
         intake: &mut Intake<'_>,
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
-        // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
+        // A second handle with its own position. If the path is another file by then, the hashes do
+        // not match, and the next run reads it.
         let mut again = self
             .tree
             .reading
@@ -308,7 +311,7 @@ impl Talk<'_> {
         loop {
             if intake.is_stopped() {
                 return Ok(Read::Skipped(
-                    "stopped in the middle; the next run goes on".into(),
+                    "stopped in the middle; the next run continues".into(),
                 ));
             }
             let event = reader.next().map_err(|error| self.fail(error))?;
@@ -366,7 +369,8 @@ impl Talk<'_> {
         Ok(Read::Filed)
     }
 
-    /// The mark as the ledger keeps it: its titles are text of the conversation, and masked as such.
+    /// Returns the mark as the ledger stores it. Titles are text of the conversation, so their
+    /// secrets are masked.
     fn kept(&self, mark: &Mark) -> Mark {
         let mut mark = mark.clone();
         if self.manner.keep_secrets {
@@ -377,7 +381,8 @@ impl Talk<'_> {
         };
         let masked = loci_secrets::mask(title, Setting::Plain).text;
         if let Cow::Owned(masked) = masked {
-            // The shortened title of `from` may hold a part of the secret that nothing recognises.
+            // The shortened title in `from` may hold part of a secret that the masking does not
+            // recognise.
             if let Some(from) = &mut mark.from {
                 from.conversation.title = Some(masked.clone());
             }
@@ -386,7 +391,7 @@ impl Talk<'_> {
         mark
     }
 
-    /// Each conversation of an export is a source of its own.
+    /// Reads an export, in which each conversation is a source of its own.
     fn read_export(
         &self,
         before: &Before,
@@ -407,12 +412,12 @@ impl Talk<'_> {
         loop {
             if intake.is_stopped() {
                 return Ok(Read::Skipped(
-                    "stopped in the middle; the next run goes on".into(),
+                    "stopped in the middle; the next run continues".into(),
                 ));
             }
             match reader.next().map_err(|error| self.fail(error))? {
-                Some(Event::Conversation(told)) => {
-                    if let Some((conversation, found)) = open.replace((told, Vec::new())) {
+                Some(Event::Conversation(next)) => {
+                    if let Some((conversation, found)) = open.replace((next, Vec::new())) {
                         self.file_exported(&conversation, found, &mut met, intake)?;
                     }
                 }
@@ -427,10 +432,10 @@ impl Talk<'_> {
             self.file_exported(&conversation, found, &mut met, intake)?;
         }
         self.count(reader.tally(), intake)?;
-        // The export is done when all its conversations are.
+        // The export is complete when all its conversations are.
         if !intake.flush() {
             if intake.is_stale() {
-                return Err(self.fail("another process files its conversations"));
+                return Err(self.fail("another process is filing its conversations"));
             }
             return Ok(Read::Filed);
         }
@@ -507,7 +512,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Refuses a reading in which messages got lost.
+    /// Rejects a read in which messages were lost.
     fn count(&self, tally: &transcripts::Tally, intake: &mut Intake<'_>) -> Result<()> {
         let skipped: u64 = tally.skipped.values().sum();
         if tally.messages != tally.filed + skipped {
@@ -563,7 +568,7 @@ impl Talk<'_> {
         Ok(pieces)
     }
 
-    /// Masks secrets and leaves out forgotten lines. A text that is held as a drawer stays whole.
+    /// Masks secrets and removes forgotten lines. A text that is in a drawer stays whole.
     fn clean(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! A file of text that is read whole.
+//! Files a text file that is read as a whole.
 
 use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -14,20 +14,20 @@ use crate::place::Placement;
 use crate::source::{Before, Item, Read, Section};
 use crate::split::{self, Chunk, FrontValue, Split, Trail};
 
-/// How often a file is read again because it changed meanwhile.
+/// How often a file is read again because it changed during the read.
 const ATTEMPTS: usize = 3;
-/// Keys of frontmatter that are taken, and bytes of one value.
+/// The most frontmatter keys, and the most bytes of one value.
 const FRONT_KEYS: usize = 32;
 const FRONT_BYTES: usize = 1_024;
 
-/// What is kept of a file to find out what changed.
+/// The data that is kept to detect changes of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Mark {
-    /// Keys that its frontmatter gave.
+    /// The keys that its frontmatter set.
     front: Vec<String>,
 }
 
-/// Whether the text has to be taken out of something else.
+/// Whether the text must be extracted from another format.
 pub(super) fn is_extracted(format: &Format) -> bool {
     matches!(format, Format::Html | Format::Pdf | Format::Docx)
 }
@@ -78,7 +78,7 @@ pub(super) fn read(
     let mut front = add_frontmatter(&document.format, &document.text, &mut common);
     let (pieces, _) = text.pieces(&document.text, 1, &Trail::default(), &common, intake)?;
     if pieces.is_empty() {
-        // Nothing has these keys: all of the file may have been forgotten.
+        // No drawer has these keys, because all of the file may have been forgotten.
         front.clear();
     }
     let section = Section {
@@ -91,7 +91,7 @@ pub(super) fn read(
         pieces: Some(pieces),
         ..Section::default()
     };
-    // A file that was large before has sections; they go when it is whole.
+    // A file that was large before has sections, which are removed now.
     if before.rows().len() > 1 {
         intake.whole_again(&before, &section)?;
     } else {
@@ -100,7 +100,7 @@ pub(super) fn read(
     Ok(Read::Filed)
 }
 
-/// A file that has no text to file now: what it had goes, and the reason is counted.
+/// Handles a file that has no text to file: removes its drawers and counts the reason.
 pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) -> Result<Read> {
     let before = intake.before(&item.name)?;
     let Some(head) = before.head() else {
@@ -124,7 +124,7 @@ pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) ->
     Ok(Read::Skipped(reason))
 }
 
-/// Reads a file that nobody writes to meanwhile.
+/// Reads a file that does not change during the read.
 fn read_settled(
     tree: &Tree,
     path: &Path,
@@ -144,11 +144,12 @@ fn read_settled(
     }
     Err(Error::invalid(
         format!("`{}`", path.display()),
-        "changes while it is read; the next run tries again",
+        "changed while it was being read; the next run tries again",
     ))
 }
 
-/// Keys that drawers lose unless they are given again: the miner's own and those of the old frontmatter.
+/// Returns the keys that drawers lose unless they are set again: the miner's own and those of the
+/// old frontmatter.
 pub(super) fn drops(before: &Before) -> Vec<String> {
     let mut keys = own_keys();
     if let Some(mark) = before
@@ -187,7 +188,7 @@ fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<
     keys
 }
 
-/// A text that becomes pieces.
+/// A text to be split into pieces.
 pub(super) struct Text<'a> {
     pub(super) manner: Manner,
     pub(super) name: &'a str,
@@ -207,8 +208,8 @@ impl Text<'_> {
         }
     }
 
-    /// Masks, splits, leaves out what was forgotten. Gives the trail at the start of the last chunk and that chunk's
-    /// line, too.
+    /// Masks secrets, splits, and removes forgotten lines. Also returns the trail at the start of
+    /// the last chunk and that chunk's line.
     pub(super) fn pieces(
         &self,
         text: &str,
@@ -261,8 +262,8 @@ impl Text<'_> {
     }
 }
 
-/// Leaves titles of forgotten lines out of the headings of what stays: a title that stands in a
-/// forgotten line and in no other line.
+/// Removes titles of forgotten lines from the headings of the remaining chunks. A title is removed
+/// if it occurs in a forgotten line and in no other line.
 fn leave_out_titles(split: &mut Split, text: &str, first_line: u32, holes: &[(u32, u32)]) {
     let is_forgotten = |number: u32| {
         holes

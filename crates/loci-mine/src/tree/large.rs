@@ -1,4 +1,4 @@
-//! A large file of text: read and filed in sections. Memory holds one section at a time.
+//! Files a large text file in sections. Memory holds one section at a time.
 
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -15,18 +15,19 @@ use crate::intake::{Intake, hash_of};
 use crate::source::{Item, Read, Section};
 use crate::split::Trail;
 
-/// Bytes of a section, up to the end of a line.
+/// The size of a section, which extends to the end of a line.
 const SECTION_BYTES: usize = 512 << 10;
-/// A line is not read further than this; the rest of it counts as a line of its own.
+/// A longer line is split, and the rest counts as a line of its own.
 const LINE_BYTES: usize = 4 << 20;
 
-/// Where a section lies and what was in force where it begins.
+/// The position of a section, and the context where it begins.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Mark {
     start: u64,
     end: u64,
     line: u32,
-    /// Parts of its first line that earlier sections hold: a line may be longer than a section.
+    /// How many parts of its first line are in earlier sections. A line may be longer than a
+    /// section.
     #[serde(default)]
     parts: u32,
     trail: Trail,
@@ -67,7 +68,7 @@ pub(super) fn read(
     let moved_place = before
         .head()
         .is_some_and(|head| head.wing != place.wing || head.room != place.room);
-    // A section that ends the file may have ended in the middle of a chunk.
+    // A section at the end of the file may have ended in the middle of a chunk.
     let ended = !marks.is_empty() && survey.same == marks.len();
     let kept = if moved_place || intake.reads_all() {
         0
@@ -108,7 +109,7 @@ pub(super) fn read(
     loop {
         if intake.is_stopped() {
             return Ok(Read::Skipped(
-                "stopped in the middle; the next run goes on".into(),
+                "stopped in the middle; the next run continues".into(),
             ));
         }
         let mut bytes = std::mem::take(&mut carried);
@@ -118,15 +119,15 @@ pub(super) fn read(
         }
         let words = String::from_utf8_lossy(&bytes);
         let (mut pieces, trail) = text.pieces(&words, mark.line, &mark.trail, &common, intake)?;
-        let on = go_on(&mut pieces, &mark);
+        let last_part = number_parts(&mut pieces, &mark);
         let ends_line = bytes.last() == Some(&b'\n');
         let mut next = Mark {
             start: mark.start + bytes.len() as u64,
-            parts: if ends_line { 0 } else { on },
+            parts: if ends_line { 0 } else { last_part },
             line: mark.line + memchr::memchr_iter(b'\n', &bytes).count() as u32,
             ..Mark::default()
         };
-        // The last chunk may go on behind the section: it is left to the next one.
+        // The last chunk may continue after the section, so it is left to the next one.
         if !at_end && let Some(line) = last_line(&pieces).filter(|line| *line > mark.line) {
             let offset = offset_of_line(&bytes, line - mark.line);
             pieces.retain(|piece| line_of(piece) < line);
@@ -154,13 +155,14 @@ pub(super) fn read(
         intake.section(&begun, section)?;
         mark = next;
     }
-    // What was filed must be what was hashed: else the source stays incomplete and is read again.
+    // The filed bytes must be the hashed ones. Otherwise the source stays incomplete and is read
+    // again.
     sections::require_same(path, opened.stat.size, &survey.whole)?;
     intake.finish(&begun, &head, number)?;
     Ok(Read::Filed)
 }
 
-/// Reads up to the size of a section and on to the end of the line; true at the end of the file.
+/// Reads one section up to the end of a line. Returns `true` at the end of the file.
 fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool> {
     while bytes.len() < SECTION_BYTES {
         let wanted = (SECTION_BYTES - bytes.len()) as u64;
@@ -174,7 +176,7 @@ fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool>
             .take(LINE_BYTES as u64)
             .read_until(b'\n', bytes)?;
     }
-    // A character is not cut.
+    // A section must not end inside a character.
     for _ in 0..3 {
         let cut = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
         if !cut || reader.by_ref().take(1).read_to_end(bytes)? == 0 {
@@ -184,8 +186,9 @@ fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool>
     Ok(reader.fill_buf()?.is_empty())
 }
 
-/// Numbers the parts of a line that goes on from the section before. Gives the last part of the last line.
-fn go_on(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
+/// Numbers the parts of a line that continues from the section before. Returns the last part of the
+/// last line.
+fn number_parts(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
     let mut last = (mark.line, mark.parts);
     for piece in pieces {
         let line = line_of(piece);
@@ -210,7 +213,7 @@ fn last_line(pieces: &[loci_core::Piece]) -> Option<u32> {
     pieces.iter().map(line_of).max()
 }
 
-/// Where the line begins that has so many lines before it.
+/// Returns the offset of the line that has this many lines before it.
 fn offset_of_line(bytes: &[u8], lines: u32) -> usize {
     if lines == 0 {
         return 0;

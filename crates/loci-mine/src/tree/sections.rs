@@ -1,4 +1,5 @@
-//! Sections of a large source: ranges of its bytes, each with a hash, by which what did not change is passed over.
+//! The sections of a large source: byte ranges with a hash each, by which unchanged ranges are
+//! skipped.
 
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -11,14 +12,14 @@ use super::stat::Opened;
 use crate::intake::first_half;
 use crate::source::Before;
 
-/// Ranges of bytes whose hashes are known, and the hash of the whole file.
+/// The comparison of a file with known ranges, and the hash of the whole file.
 pub(super) struct Survey {
     pub(super) whole: SourceHash,
-    /// How many ranges, from the first on, are as they were.
+    /// How many ranges from the first on are unchanged.
     pub(super) same: usize,
 }
 
-/// Reads a file once, up to `size`: what of it is as it was?
+/// Reads a file once, up to `size`, and finds the unchanged ranges.
 pub(super) fn survey(opened: &mut Opened, known: &[(u64, u64, SourceHash)]) -> io::Result<Survey> {
     opened.file.seek(SeekFrom::Start(0))?;
     let size = opened.stat.size;
@@ -39,7 +40,7 @@ pub(super) fn survey(opened: &mut Opened, known: &[(u64, u64, SourceHash)]) -> i
             Some((start, end, _)) if start == at || part.count() > 0 => {
                 (end - at).min(bytes.len() as u64) as usize
             }
-            // Ranges follow each other without a gap; another order is not ours.
+            // Valid ranges follow each other without a gap.
             Some(_) => {
                 matching = false;
                 bytes.len()
@@ -67,8 +68,8 @@ pub(super) fn survey(opened: &mut Opened, known: &[(u64, u64, SourceHash)]) -> i
     }
 }
 
-/// The sections of an earlier run with their hashes, as long as they follow each other from the start of the file.
-/// `range` tells where a mark says that its section begins and ends.
+/// Returns the sections of an earlier run with their hashes, as long as they follow each other from
+/// the start of the file. `range` returns the start and end of a section from its mark.
 pub(super) fn known<M: DeserializeOwned>(
     before: &Before,
     recipe: &str,
@@ -88,7 +89,7 @@ pub(super) fn known<M: DeserializeOwned>(
     marks
 }
 
-/// Refuses a file that was changed, and not only longer, while it was read.
+/// Rejects a file that changed during the read, other than by growing.
 pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result<()> {
     let fail = |error| Error::io("cannot read", path, error);
     let mut file = loci_files::foreign::open_real(path).map_err(fail)?;
@@ -97,11 +98,11 @@ pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result
     }
     Err(Error::invalid(
         format!("`{}`", path.display()),
-        "changes while it is read; the next run tries again",
+        "changed while it was being read; the next run tries again",
     ))
 }
 
-/// Hash of a range of a file's bytes.
+/// Returns the hash of a byte range of a file.
 pub(super) fn hash_range(file: &mut ForeignFile, start: u64, end: u64) -> io::Result<SourceHash> {
     file.seek(SeekFrom::Start(start))?;
     let mut hasher = blake3::Hasher::new();

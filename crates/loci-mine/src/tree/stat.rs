@@ -1,4 +1,4 @@
-//! What the file system says of files, without reading them.
+//! The stat of files, taken without reading them.
 
 use std::fs;
 use std::io;
@@ -13,14 +13,14 @@ use crate::walk::{FoundFile, Met, Reach, Rules};
 use loci_files::allowed::AllowedRoots;
 use loci_transcripts::{self as transcripts, Format};
 
-/// A file that is being read, with its figures from before the first byte was read.
+/// An open file, with its stat from before the first read.
 pub(super) struct Opened {
     pub(super) file: ForeignFile,
     pub(super) stat: Stat,
 }
 
 impl Opened {
-    /// Opens a file by its real path. A link that took its place since the walk is not followed.
+    /// Opens a file by its real path. A link that replaced it since the walk is not followed.
     pub(super) fn open(path: &Path, allowed: &AllowedRoots) -> io::Result<Self> {
         let read_ns = now_ns();
         let file = allowed.open_real(path)?;
@@ -34,20 +34,20 @@ impl Opened {
         })
     }
 
-    /// Whether the file is still what it was when it was opened.
+    /// Whether the file is unchanged since it was opened.
     pub(super) fn is_same(&self) -> io::Result<bool> {
         let now = of_metadata(&self.file.metadata()?, self.stat.read_ns);
         Ok(now.size == self.stat.size && now.modified_ns == self.stat.modified_ns)
     }
 }
 
-/// Whether there is surely no such file any more. One that cannot be looked at is not gone.
+/// Whether the file certainly does not exist. A file that cannot be examined is not gone.
 pub fn is_gone(name: &str) -> bool {
     matches!(fs::symlink_metadata(name), Err(error)
         if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
 }
 
-/// Messages of OpenCode: they are read with the session that they belong to.
+/// Whether the file is a message of OpenCode, which is read with its session.
 pub(super) fn is_part_of_conversation(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "json")
@@ -69,7 +69,8 @@ pub(super) fn of_found(found: &FoundFile, allowed: &AllowedRoots) -> Stat {
     with_companions(&found.path, stat, allowed)
 }
 
-/// Some sources lie in several files, and the figures of the one that stands for them do not tell all.
+/// Extends the stat by that of the companion files, because the main file alone does not show all
+/// changes.
 pub(super) fn with_companions(path: &Path, mut stat: Stat, allowed: &AllowedRoots) -> Stat {
     for companion in companions(path, allowed) {
         if let Ok(metadata) = allowed.metadata(&companion) {
@@ -82,7 +83,7 @@ pub(super) fn with_companions(path: &Path, mut stat: Stat, allowed: &AllowedRoot
     stat
 }
 
-/// The log beside a database; the messages of a session of OpenCode.
+/// Returns the log beside a database, or the messages of an OpenCode session.
 fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("vscdb" | "db") => {
@@ -97,7 +98,7 @@ fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     }
 }
 
-/// Whether a file lies in a folder of sessions of OpenCode.
+/// Whether a file lies in a session folder of OpenCode.
 fn is_session(path: &Path) -> bool {
     path.ancestors().skip(1).any(|folder| {
         folder.file_name().is_some_and(|name| name == "session")
@@ -133,7 +134,7 @@ fn changed_ns(_: &fs::Metadata) -> Option<i64> {
     None
 }
 
-/// Meets single files as a walk of the roots would.
+/// Visits single files as a walk of the roots would.
 pub(super) fn visit(
     roots: &[PathBuf],
     files: &[PathBuf],
@@ -159,7 +160,7 @@ mod tests {
     use loci_files::allowed::EVERYTHING;
     use std::os::unix::fs::symlink;
 
-    /// The walk sees a file; before it is opened, it or its folder becomes a link.
+    /// After the walk saw a file, and before it is opened, the file or its folder becomes a link.
     #[test]
     fn a_link_that_took_the_place_of_a_file_since_the_walk_is_not_read() {
         let place = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Who may pass: the rules for one root, applied to one path at a time. The walk, the watch and
-//! [`would_meet`](super::would_meet) all ask here, so they cannot disagree.
+//! Applies the rules of one root to one path at a time. The walk, the watch and
+//! [`would_meet`](super::would_meet) all use it, so they cannot disagree.
 //!
-//! Holds the pattern lists from the top of the repository down to one folder and moves from
-//! folder to folder by leaving and entering. Must be asked about a folder before what is in it.
+//! A gate holds the pattern lists from the top of the repository down to one folder, and moves from
+//! folder to folder by leaving and entering. A folder must be judged before its content.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,23 +22,23 @@ pub(crate) struct Gate {
     rules: Rules,
     allowed: AllowedRoots,
     global: Gitignore,
-    /// From the top of the repository down to the folder above the root.
+    /// The number of folders from the top of the repository to the one above the root.
     above: usize,
     lists: Vec<Lists>,
 }
 
-/// What the rules say of one path.
+/// The verdict of the rules on one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It passes.
+    /// The path is admitted.
     Admit,
-    /// It passes because a list asks for it by name.
+    /// The path is admitted because a list names it explicitly.
     Asked,
-    /// It is left out.
+    /// The path is left out.
     Leave,
 }
 
-/// What the rules say of a folder once its names are known.
+/// The verdict of the rules on a folder once its content is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inside {
     Enter,
@@ -47,7 +47,8 @@ pub(super) enum Inside {
 }
 
 impl Gate {
-    /// The gate of a folder, given by its real path. Nothing is entered yet, not even the root.
+    /// Creates the gate of a folder, given by its real path. No folder is entered yet, not even the
+    /// root.
     pub(crate) fn new(root: &Path, rules: &Rules, allowed: &AllowedRoots) -> Self {
         let mut gate = Self {
             root: root.to_path_buf(),
@@ -76,8 +77,8 @@ impl Gate {
         gate
     }
 
-    /// What the files of a folder may lead to. Above the allowed roots the owner's lists count: they
-    /// only leave files out.
+    /// Returns the roots that the lists of a folder may lead to. Above the allowed roots the
+    /// owner's lists apply, because they can only leave files out.
     fn limit(&self, folder: &Path) -> &AllowedRoots {
         if self.allowed.contains(folder) {
             &self.allowed
@@ -106,19 +107,19 @@ impl Gate {
         self.lists.push(lists);
     }
 
-    /// Goes back to the folder above.
+    /// Returns to the folder above.
     pub(super) fn leave(&mut self) {
         if self.lists.len() > self.above {
             self.lists.pop();
         }
     }
 
-    /// Forgets what was read below the root, so that it is read afresh.
+    /// Drops the lists below the root, so that they are read again.
     pub(crate) fn forget(&mut self) {
         self.lists.truncate(self.above);
     }
 
-    /// What the names say of an entry of the folder entered last.
+    /// Judges an entry of the last entered folder by its name.
     pub(super) fn judge(&self, path: &Path, name: &str, is_folder: bool) -> Verdict {
         if is_version_control(name) {
             return Verdict::Leave;
@@ -126,7 +127,8 @@ impl Gate {
         match self.listed(path, is_folder) {
             (ListVerdict::Leave, _) => return Verdict::Leave,
             (ListVerdict::Keep, List::Loci | List::Plain) => return Verdict::Asked,
-            // Git keeps many files that nobody wants to read: its word does not uncover them.
+            // Git tracks many files that should not be mined, so its `!` patterns do not override
+            // hidden or vendored.
             (ListVerdict::Keep | ListVerdict::Nothing, _) => {}
         }
         let left = (!self.rules.hidden && name.starts_with('.'))
@@ -134,7 +136,7 @@ impl Gate {
         if left { Verdict::Leave } else { Verdict::Admit }
     }
 
-    /// What a folder's content says of it.
+    /// Judges a folder by its content.
     pub(super) fn judge_inside(&self, folder: &Path, signs: Signs, verdict: Verdict) -> Inside {
         if signs.is_palace() {
             Inside::Palace
@@ -149,24 +151,24 @@ impl Gate {
         }
     }
 
-    /// The strongest list that says something. Of two lists of one kind the nearer one is
-    /// stronger; git's end at the top of their repository.
+    /// Returns the verdict of the strongest list that matches. Of two lists of one kind the nearer
+    /// one is stronger. Git's lists end at the top of their repository.
     fn listed(&self, path: &Path, is_folder: bool) -> (ListVerdict, List) {
         for list in [List::Loci, List::Plain] {
             for lists in self.lists.iter().rev() {
-                let said = lists.say(list, path, is_folder);
-                if said != ListVerdict::Nothing {
-                    return (said, list);
+                let verdict = lists.verdict(list, path, is_folder);
+                if verdict != ListVerdict::Nothing {
+                    return (verdict, list);
                 }
             }
         }
         for lists in self.lists.iter().rev() {
-            let mut said = lists.say(List::Git, path, is_folder);
-            if said == ListVerdict::Nothing && lists.repository {
-                said = lists.say(List::Exclude, path, is_folder);
+            let mut verdict = lists.verdict(List::Git, path, is_folder);
+            if verdict == ListVerdict::Nothing && lists.repository {
+                verdict = lists.verdict(List::Exclude, path, is_folder);
             }
-            if said != ListVerdict::Nothing {
-                return (said, List::Git);
+            if verdict != ListVerdict::Nothing {
+                return (verdict, List::Git);
             }
             if lists.repository {
                 break;
@@ -175,9 +177,9 @@ impl Gate {
         (matched(&self.global, path, is_folder), List::Exclude)
     }
 
-    /// Would a walk of the root come to this path? By names and lists alone: whether there is
-    /// anything, and of what kind, is the caller's to find out. No folder on the way may be a
-    /// link. Cheap when asked about neighbours in turn.
+    /// Whether a walk of the root would reach this path, by names and lists alone. The caller must
+    /// check that it exists and of what kind it is. No folder on the path may be a link.
+    /// Consecutive calls for neighbours are cheap.
     pub(crate) fn admits(&mut self, path: &Path, is_folder: bool) -> bool {
         let Ok(inside) = path.strip_prefix(&self.root) else {
             return false;
@@ -216,7 +218,7 @@ impl Gate {
         true
     }
 
-    /// The lists of a folder are kept at its depth.
+    /// The lists of a folder are stored at its depth.
     fn is_entered(&self, folder: &Path, depth: usize) -> bool {
         self.lists
             .get(depth)
@@ -227,7 +229,7 @@ impl Gate {
         self.judge_inside(folder, Signs::probe(folder), verdict) == Inside::Enter
     }
 
-    /// Enters a folder by its path alone, unless it is entered or may not be.
+    /// Enters a folder by its path alone, unless it is already entered or left out.
     fn pass(&mut self, folder: &Path, depth: usize, verdict: Verdict) -> bool {
         if self.is_entered(folder, depth) {
             return true;
@@ -241,9 +243,9 @@ impl Gate {
         true
     }
 
-    /// Stands above `folder` with everything on the way entered, ready for a walk of it. False
-    /// when the rules do not let one come there.
-    pub(crate) fn stand_above(&mut self, folder: &Path) -> bool {
+    /// Enters everything above `folder`, ready for a walk of it. Returns `false` when the rules
+    /// leave out a folder on the path.
+    pub(crate) fn enter_above(&mut self, folder: &Path) -> bool {
         if folder == self.root {
             self.forget();
             return true;

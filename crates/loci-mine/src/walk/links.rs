@@ -1,7 +1,7 @@
-//! What a link leads to. A link to a file below the roots is that file, under its real path. A link
-//! to a file outside is followed only when the rules say so: whoever may write to the tree could
-//! otherwise name any file of the user. A link to a folder is never entered: within the roots its
-//! content is met where it really is, outside of them it was not asked for.
+//! Resolves links. A link to a file below the roots is that file, under its real path. A link to a
+//! file outside is followed only if the rules say so; otherwise anyone who can write to the tree
+//! could name any file of the user. A link to a folder is never entered: inside the roots its
+//! content is met at its real path, and outside of them it was not requested.
 
 use std::collections::HashSet;
 use std::fs::{self, FileType};
@@ -13,14 +13,14 @@ use super::reason;
 use super::roots::{Roots, real_path};
 use super::{FollowLinks, Met, Rules, found};
 
-/// "Too many levels of symbolic links".
+/// The error code of "Too many levels of symbolic links".
 const LOOP: i32 = if cfg!(any(target_os = "linux", target_os = "android")) {
     40
 } else {
     62
 };
 
-/// The links of one walk: what was met through one, so that nothing is met twice.
+/// The links of one walk, and the files met through them, so that nothing is met twice.
 #[derive(Debug)]
 pub(crate) struct Links {
     reach: Reach,
@@ -35,7 +35,7 @@ impl Links {
         }
     }
 
-    /// What the link at `path`, met in root number `root`, is to the walk.
+    /// Returns the result for the link at `path`, met in root number `root`.
     pub(super) fn follow(&mut self, path: &Path, root: usize) -> Met {
         let skipped = |reason| Met::Skipped {
             path: path.to_path_buf(),
@@ -75,13 +75,13 @@ impl Links {
     }
 }
 
-/// Where a link ends.
+/// The target of a link.
 pub(crate) enum Target {
     File(PathBuf),
     Folder(PathBuf),
 }
 
-/// Resolves a link: its end, or why there is none for us.
+/// Resolves a link to its target, or to the reason that it is skipped.
 pub(crate) fn target(link: &Path) -> io::Result<Result<Target, &'static str>> {
     let real = match real_path(link) {
         Ok(real) => real,

@@ -1,5 +1,5 @@
-//! The pattern files of one folder, read and ready to match. A line that is no pattern is passed
-//! over, as git does; a file that cannot be read is told to the caller.
+//! The pattern files of one folder, ready to match. An invalid pattern is ignored, as in git. A
+//! file that cannot be read is reported to the caller.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use loci_files::allowed::AllowedRoots;
 
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// What a list says of a path.
+/// The verdict of a list on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListVerdict {
     Nothing,
@@ -28,11 +28,11 @@ pub(super) struct Lists {
     /// `.lociignore`, `.ignore`, `.gitignore`.
     own: [Option<Gitignore>; 3],
     exclude: Option<Gitignore>,
-    /// Git's patterns above this folder do not reach below it.
+    /// Whether git's patterns from above end at this folder.
     pub(super) repository: bool,
 }
 
-/// The place of each list in [`Lists`].
+/// The index of each list in [`Lists`].
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List {
     Loci,
@@ -42,7 +42,7 @@ pub(super) enum List {
 }
 
 impl Lists {
-    /// Reads the lists that the signs name; `failed` is told of those that cannot be read.
+    /// Reads the lists that the signs name, and calls `failed` for those that cannot be read.
     pub(super) fn of(
         folder: &Path,
         signs: Signs,
@@ -79,7 +79,7 @@ impl Lists {
         }
     }
 
-    pub(super) fn say(&self, list: List, path: &Path, is_folder: bool) -> ListVerdict {
+    pub(super) fn verdict(&self, list: List, path: &Path, is_folder: bool) -> ListVerdict {
         let [loci, plain, git] = &self.own;
         let list = match list {
             List::Loci => loci,
@@ -100,9 +100,9 @@ pub(super) fn matched(list: &Gitignore, path: &Path, is_folder: bool) -> ListVer
     }
 }
 
-/// The user's own list for all repositories, with patterns relative to `root`.
+/// Returns git's global list of the user, with patterns relative to `root`.
 pub(super) fn global(root: &Path) -> Gitignore {
-    // The crate opens the file by itself.
+    // The library opens the file itself.
     let is_foreign =
         gitconfig_excludes_path().is_none_or(|path| loci_files::foreign::check(&path).is_ok());
     if is_foreign {
@@ -115,7 +115,7 @@ pub(super) fn global(root: &Path) -> Gitignore {
 fn compile(folder: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // To git these match nothing; the matcher takes them for everything.
+        // In git these match nothing, but the matcher would match everything.
         let is_nothing = matches!(line.trim(), "!" | "/" | "!/" | "\\");
         if !is_nothing {
             let _ = builder.add_line(None, line);
@@ -125,7 +125,7 @@ fn compile(folder: &Path, text: &str) -> Option<Gitignore> {
 }
 
 fn read(file: &Path, allowed: &AllowedRoots) -> io::Result<String> {
-    // A pipe in its place must not be opened: it would wait for a writer.
+    // A named pipe must not be opened, because opening would block until a writer comes.
     if !allowed.metadata(file)?.is_file() {
         return Ok(String::new());
     }

@@ -1,5 +1,5 @@
-//! What a walk would come to, asked about one path at a time and without walking. Keeps the lists of the folders
-//! that it was asked about last, so neighbours are cheap.
+//! Answers for single paths, without walking, whether a walk would meet them. It keeps the lists of
+//! the folders of the last question, so neighbours are cheap.
 
 use std::collections::HashMap;
 use std::fs::{self, FileType};
@@ -15,8 +15,8 @@ use super::tour::{failed, skipped};
 use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
 use loci_files::allowed::AllowedRoots;
 
-/// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
-/// about: for rules that may have changed since, make a new one.
+/// The paths that a walk of some roots would meet. The lists of a folder are read at the first
+/// question about it. If the lists may have changed since, create a new `Reach`.
 #[derive(Debug)]
 pub struct Reach {
     roots: Roots,
@@ -25,12 +25,12 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// The reach of a walk of these roots. Fails when one is missing.
+    /// Creates the reach of a walk of these roots. Fails when one is missing.
     pub fn of(roots: &[PathBuf], rules: &Rules) -> Result<Self, Error> {
         Ok(Self::new(Roots::open(roots)?, rules))
     }
 
-    /// The same where only some files may be read.
+    /// Like [`Reach::of`], but reads only allowed files.
     pub(crate) fn within(
         roots: &[PathBuf],
         rules: &Rules,
@@ -55,12 +55,12 @@ impl Reach {
         &self.rules
     }
 
-    /// Do the rules follow a link to the file at this real path?
+    /// Whether the rules follow a link to the file at this real path.
     pub(super) fn may_follow(&self, real: &Path) -> bool {
         self.roots.may_follow(real, self.rules.follow_links)
     }
 
-    /// Do names and lists let a walk come to this path?
+    /// Whether names and lists admit this path.
     pub(super) fn admits(&mut self, path: &Path, is_folder: bool) -> bool {
         let Some((number, root)) = self.roots.around(path) else {
             return false;
@@ -74,8 +74,9 @@ impl Reach {
             .admits(path, is_folder)
     }
 
-    /// Would the walk meet this path? Where there is nothing, its name decides: so "deleted" can be told from
-    /// "left out". A link to a file counts, and a folder that the walk would enter.
+    /// Whether the walk would meet this path. If nothing exists there, its name decides, so that
+    /// "deleted" and "left out" are different answers. Links to files count, and so do folders that
+    /// the walk would enter.
     pub fn would_meet(&mut self, path: &Path) -> bool {
         let path = self.roots.moved(path);
         let found = fs::symlink_metadata(&path);
@@ -90,8 +91,9 @@ impl Reach {
         fits && self.admits(&path, found.is_ok_and(|found| found.is_dir()))
     }
 
-    /// What the walk would say of this path: for a caller that was told of a change. `None` when the walk would not come
-    /// to it, when nothing is there, and for a folder. A link to a file gives that file.
+    /// Returns the walk's result for this path, for a caller that received a change. `None` when
+    /// the walk would not reach it, when nothing exists there, and for a folder. A link to a file
+    /// gives that file.
     pub fn meet(&mut self, path: &Path) -> Option<Met> {
         let path = self.roots.moved(path);
         let (number, _) = self.roots.around(&path)?;
@@ -125,7 +127,8 @@ impl Reach {
     }
 }
 
-/// Would the walk of `root` meet `path`? As [`Reach::would_meet`], for a single question. False when the root is missing.
+/// Whether a walk of `root` would meet `path`. Like [`Reach::would_meet`], for a single question.
+/// Returns `false` when the root is missing.
 pub fn would_meet(root: &Path, path: &Path, rules: &Rules) -> bool {
     Reach::of(&[root.to_path_buf()], rules).is_ok_and(|mut reach| reach.would_meet(path))
 }

@@ -1,5 +1,5 @@
-//! The roots of a walk by their real paths. A root within another is walked once, as itself; a
-//! root given twice counts as the first.
+//! The roots of a walk by their real paths. A root inside another one is walked once, as a root of
+//! its own. A root that is given twice counts as the first.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -18,20 +18,20 @@ pub(crate) struct Root {
     pub(crate) real: PathBuf,
     pub(crate) is_folder: bool,
     /// An earlier root with the same real path.
-    pub(crate) twin: Option<usize>,
+    pub(crate) duplicate_of: Option<usize>,
 }
 
-/// All roots, in the order given.
+/// All roots, in the given order.
 #[derive(Debug, Clone)]
 pub(crate) struct Roots {
     list: Vec<Root>,
-    /// The real paths, when there is more than one.
+    /// The real paths, if there is more than one.
     paths: HashSet<PathBuf>,
     allowed: AllowedRoots,
 }
 
 impl Roots {
-    /// Finds the real paths. A root that is missing, or whose path is not UTF-8, is an error.
+    /// Resolves the real paths. A root that is missing, or whose path is not UTF-8, is an error.
     pub(crate) fn open(given: &[PathBuf]) -> Result<Self> {
         let mut roots: Vec<Root> = Vec::with_capacity(given.len());
         let mut earlier = HashMap::new();
@@ -47,7 +47,7 @@ impl Roots {
                 fs::metadata(&real).map_err(|error| Error::io("cannot walk", path, error))?;
             roots.push(Root {
                 given: path.clone(),
-                twin: earlier.get(&real).copied(),
+                duplicate_of: earlier.get(&real).copied(),
                 is_folder: kind.is_dir(),
                 real: real.clone(),
             });
@@ -56,8 +56,8 @@ impl Roots {
         Ok(Self::new(roots))
     }
 
-    /// The same for paths that are real already, and were checked as such. A path in which a link
-    /// stands by now is an error: the link may lead anywhere.
+    /// Like [`Roots::open`], for paths that are already real and checked. A path that contains a
+    /// link is an error, because the link may lead anywhere.
     pub(crate) fn open_real(given: &[PathBuf]) -> Result<Self> {
         let roots = Self::open(given)?;
         match roots.list.iter().find(|root| root.real != root.given) {
@@ -82,7 +82,7 @@ impl Roots {
         }
     }
 
-    /// The same roots where only some files may be read.
+    /// Restricts the roots to allowed files.
     pub(crate) fn within(mut self, allowed: &AllowedRoots) -> Self {
         self.allowed = allowed.clone();
         self
@@ -92,7 +92,7 @@ impl Roots {
         &self.allowed
     }
 
-    /// The same roots by the paths that they have now. A missing one keeps the path that it had.
+    /// Resolves the roots again. A missing one keeps its earlier path.
     pub(crate) fn reopened(&self) -> Self {
         let mut roots = self.list.clone();
         for root in &mut roots {
@@ -104,9 +104,9 @@ impl Roots {
         Self::new(roots).within(&self.allowed)
     }
 
-    /// The roots that are walked, with their numbers.
+    /// The roots that are walked, with their indices.
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, &Root)> {
-        let own = |(_, root): &(usize, &Root)| root.twin.is_none();
+        let own = |(_, root): &(usize, &Root)| root.duplicate_of.is_none();
         self.list.iter().enumerate().filter(own)
     }
 
@@ -114,14 +114,14 @@ impl Roots {
         &self.list
     }
 
-    /// The nearest root that the path is or is in.
+    /// Returns the nearest root that is or contains the path.
     pub(crate) fn around(&self, path: &Path) -> Option<(usize, &Root)> {
         self.each()
             .filter(|(_, root)| path.starts_with(&root.real))
             .max_by_key(|(_, root)| root.real.as_os_str().len())
     }
 
-    /// Is a link to the file at this real path followed?
+    /// Whether a link to the file at this real path is followed.
     pub(crate) fn may_follow(&self, real: &Path, follow: FollowLinks) -> bool {
         match follow {
             FollowLinks::Never => false,
@@ -130,12 +130,12 @@ impl Roots {
         }
     }
 
-    /// Is a path within one root another root?
+    /// Whether a path inside one root is another root.
     pub(super) fn is_another(&self, path: &Path) -> bool {
         !self.paths.is_empty() && self.paths.contains(path)
     }
 
-    /// A path that was given below a root's given path, moved below its real path. The path need
+    /// Maps a path below a root's given path to the same path below its real path. The path need
     /// not exist.
     pub(crate) fn moved(&self, path: &Path) -> PathBuf {
         if self.around(path).is_some() {
@@ -147,13 +147,13 @@ impl Roots {
     }
 }
 
-/// The absolute path without links, `.` and `..`. Fails when there is nothing.
+/// Returns the absolute path without links, `.` and `..`. Fails when nothing exists there.
 pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
     let real = fs::canonicalize(path)?;
     Ok(real.to_str().and_then(plain_drive).unwrap_or(real))
 }
 
-/// `C:\x` for `\\?\C:\x`, the long form that Windows answers with.
+/// Returns `C:\x` for `\\?\C:\x`, the long form that Windows returns.
 fn plain_drive(path: &str) -> Option<PathBuf> {
     let rest = path.strip_prefix(r"\\?\")?;
     let mut letters = rest.chars();
@@ -167,7 +167,7 @@ fn plain_drive(path: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The folder was checked, then swapped for a link, and what lies behind it was read.
+    /// The folder was checked and then replaced by a link. The target of the link must not be read.
     #[cfg(unix)]
     #[test]
     fn a_root_that_became_a_link_after_it_was_checked_is_refused() {
@@ -182,7 +182,7 @@ mod tests {
         std::os::unix::fs::symlink(&outside, &root).unwrap();
         let refused = Roots::open_real(&given).unwrap_err().to_string();
         assert!(refused.contains("became a link"), "{refused}");
-        // The same for a folder above it.
+        // The same holds for a folder above it.
         assert!(Roots::open_real(&[root.join(".")]).is_err());
     }
 

@@ -1,12 +1,12 @@
-//! What a folder is by its name and by what lies in it: a palace, a cache, a tree of other
-//! people's code. Knows names only; whether to leave a folder out is the gate's to say.
+//! Classifies a folder by its name and its content: a palace, a cache, or third-party code. It
+//! knows names only; the gate decides whether to leave a folder out.
 
 use std::io::Read;
 use std::path::Path;
 
 use loci_files::allowed::AllowedRoots;
 
-/// The files that matter to the rules and lie directly in a folder.
+/// The files directly in a folder that matter to the rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)]
 pub(crate) struct Signs {
@@ -23,16 +23,16 @@ const LOCIIGNORE: &str = ".lociignore";
 const IGNORE: &str = ".ignore";
 const GITIGNORE: &str = ".gitignore";
 
-/// The files that hold patterns, strongest first.
+/// The names of pattern files, strongest first.
 pub(crate) const LISTS: [&str; 3] = [LOCIIGNORE, IGNORE, GITIGNORE];
 
-/// Files of a palace. The lock stays while a restore swaps the database.
+/// The files of a palace. The lock file exists even while a restore swaps the database.
 const PALACE: [&str; 2] = ["palace.sqlite3", "palace.lock"];
 
-/// Every cache that is marked by the convention begins with this.
+/// The signature of `CACHEDIR.TAG`, by which caches are marked.
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Folders that are other people's code or a tool's store, whatever is in them.
+/// Folders of third-party code or of a tool, whatever their content.
 const VENDORED: [&str; 14] = [
     "node_modules",
     "bower_components",
@@ -50,7 +50,8 @@ const VENDORED: [&str; 14] = [
     ".svelte-kit",
 ];
 
-/// Folders with a common name that are a tool's only beside or around its own files.
+/// Folders with a common name that belong to a tool only if its own files are beside or inside
+/// them.
 const VENDORED_BESIDE: [(&str, &[&str], &[&str]); 2] = [
     ("target", &["Cargo.toml"], &[]),
     (
@@ -67,7 +68,7 @@ const VENDORED_BESIDE: [(&str, &[&str], &[&str]); 2] = [
 ];
 
 impl Signs {
-    /// Notes one name of the folder's listing.
+    /// Records one name of the folder's listing.
     pub(super) fn note(&mut self, name: &str) {
         match name {
             LOCIIGNORE => self.lociignore = true,
@@ -80,7 +81,7 @@ impl Signs {
         }
     }
 
-    /// The same without a listing, for folders that are only looked through.
+    /// Checks for the files without a listing, for folders that are only passed through.
     pub(super) fn probe(folder: &Path) -> Self {
         let mut signs = Self::default();
         let names = LISTS
@@ -99,19 +100,19 @@ impl Signs {
         self.palace
     }
 
-    /// Does what lies in the folder make it a tool's own?
+    /// Whether the content of the folder shows that it belongs to a tool.
     pub(super) fn is_vendored(self, folder: &Path, allowed: &AllowedRoots) -> bool {
         let tag = || folder.join("CACHEDIR.TAG");
         self.environment || (self.cache_tag && has_cache_signature(&tag(), allowed))
     }
 }
 
-/// Does a file of this name make its folder a palace?
+/// Whether a file of this name makes its folder a palace.
 pub(crate) fn makes_palace(name: &str) -> bool {
     PALACE.contains(&name)
 }
 
-/// Do the folder's name and its neighbours make it a tool's own?
+/// Whether the name of the folder and its neighbours show that it belongs to a tool.
 pub(super) fn is_vendored_by_name(folder: &Path, name: &str) -> bool {
     VENDORED.contains(&name)
         || VENDORED_BESIDE.iter().any(|(vendored, beside, within)| {
@@ -123,7 +124,7 @@ pub(super) fn is_vendored_by_name(folder: &Path, name: &str) -> bool {
         })
 }
 
-/// Where version control keeps its own files. Never mined, whatever the rules.
+/// Whether version control stores its files in a folder of this name. Such folders are never mined.
 pub(super) fn is_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".bzr" | ".pijul")
 }

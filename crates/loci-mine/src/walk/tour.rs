@@ -1,5 +1,5 @@
-//! One pass over one folder tree under the rules, folder by folder and name by name. Holds the
-//! names of the folders on the way down and nothing else; never recurses, so depth is no danger.
+//! One pass over one folder tree under the rules, in order of names. It holds only the names of the
+//! folders on the current path. It does not recurse, so depth cannot overflow the stack.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -15,17 +15,17 @@ use super::signs::Signs;
 use super::{Met, found};
 use loci_files::allowed::is_outside;
 
-/// What a tour comes to.
+/// One step of a tour.
 pub(crate) enum Visit<'a> {
     /// A folder, before its names are read.
     Folder(&'a Path),
-    /// The folder told last is not entered, because of what is in it.
+    /// The last announced folder is not entered, because of its content.
     Back(&'a Path),
-    /// Something that the rules admit.
+    /// A path that the rules admit.
     Met(Met),
     /// A folder that the rules leave out.
     Left,
-    /// A folder or file that could not be looked at, after the `Met` that tells why.
+    /// A folder or file could not be examined. The `Met` before it gives the reason.
     Unread,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Tour<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) root: usize,
     pub(crate) gate: &'a mut Gate,
-    /// Without links only folders are told: no file is looked at.
+    /// Without links, only folders are reported and no file is examined.
     pub(crate) links: Option<&'a mut Links>,
 }
 
@@ -57,7 +57,8 @@ struct Open {
 }
 
 impl Tour<'_> {
-    /// Walks `folder`, which is the root or below it. The caller has made the gate stand above it.
+    /// Walks `folder`, which is the root or below it. The gate must have entered everything above
+    /// it.
     pub(crate) fn run(
         &mut self,
         folder: PathBuf,
@@ -79,7 +80,7 @@ impl Tour<'_> {
                     each(Visit::Left)?;
                 }
             } else if self.roots.is_another(&path) {
-                // It has its own tour.
+                // Another root has its own tour.
             } else if is_folder {
                 way.extend(self.open(path, verdict, each)?);
             } else if let Some(links) = self.links.as_deref_mut() {
@@ -88,13 +89,13 @@ impl Tour<'_> {
                     Kind::Link => Some(links.follow(&path, self.root)),
                     Kind::Folder | Kind::Other => Some(skipped(path, reason::NOT_REGULAR)),
                 };
-                tell(met, each)?;
+                report(met, each)?;
             }
         }
         Continue(())
     }
 
-    /// Reads a folder's names and enters it, unless what is in it forbids that.
+    /// Reads the names of a folder and enters it, unless its content forbids that.
     fn open(
         &mut self,
         folder: PathBuf,
@@ -106,11 +107,11 @@ impl Tour<'_> {
         let mut signs = Signs::default();
         let mut odd = Vec::new();
         if let Err(error) = list(&folder, &mut entries, &mut signs, &mut odd) {
-            // Gone since it was listed: it is as if it had never been there.
+            // The folder was deleted after it was listed, so it is ignored.
             if error.kind() == io::ErrorKind::NotFound && folder != self.gate.root() {
                 return Continue(None);
             }
-            tell(Some(failed(folder.clone(), error)), each)?;
+            report(Some(failed(folder.clone(), error)), each)?;
         }
         match self.gate.judge_inside(&folder, signs, verdict) {
             Inside::Enter => {}
@@ -156,7 +157,7 @@ impl Tour<'_> {
     }
 }
 
-fn tell(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+fn report(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let Some(met) = met else {
         return Continue(());
     };
@@ -187,7 +188,7 @@ pub(super) fn failed(path: PathBuf, error: io::Error) -> Met {
     }
 }
 
-/// Reads the names of a folder. What was read before an error stays.
+/// Reads the names of a folder. Names that were read before an error are kept.
 fn list(
     folder: &Path,
     entries: &mut Vec<Entry>,

@@ -1,5 +1,5 @@
-//! When to speak: gathers changes until they pause, and no longer than a bound. A pure state machine; time
-//! comes from outside.
+//! Collects changes until they pause, but not longer than a limit. It is a pure state machine; the
+//! caller provides the time.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use super::{MAX_PATHS, Pace, Stir};
 
-/// Changes that were noted and not yet told.
+/// Changes that were noted and not yet reported.
 #[derive(Debug)]
 pub(super) struct Debounce {
     pace: Pace,
     paths: BTreeSet<PathBuf>,
     lost: Option<String>,
-    /// The first and last change since the last word.
+    /// The times of the first and last change since the last report.
     between: Option<(Instant, Instant)>,
 }
 
@@ -27,7 +27,7 @@ impl Debounce {
         }
     }
 
-    /// A path changed.
+    /// Notes a changed path.
     pub(super) fn note(&mut self, path: PathBuf, now: Instant) {
         self.touch(now);
         if self.lost.is_some() {
@@ -35,12 +35,12 @@ impl Debounce {
         }
         self.paths.insert(path);
         if self.paths.len() > MAX_PATHS {
-            self.lose("more paths changed than are told one by one", now);
+            self.rescan("more paths changed than are reported one by one", now);
         }
     }
 
-    /// Changes are known no more: everything must be looked at. The first reason is kept.
-    pub(super) fn lose(&mut self, why: &str, now: Instant) {
+    /// Replaces the changes by a rescan. The first reason is kept.
+    pub(super) fn rescan(&mut self, why: &str, now: Instant) {
         self.touch(now);
         self.paths.clear();
         self.lost.get_or_insert_with(|| why.to_owned());
@@ -51,13 +51,13 @@ impl Debounce {
         self.between = Some((first, now));
     }
 
-    /// When there will be something to tell, if nothing more happens.
+    /// The time of the next report, if nothing more happens.
     pub(super) fn due(&self) -> Option<Instant> {
         let (first, last) = self.between?;
         Some((last + self.pace.quiet).min(first + self.pace.at_most))
     }
 
-    /// What is due.
+    /// Returns the report, if it is due.
     pub(super) fn take(&mut self, now: Instant) -> Option<Stir> {
         if self.due()? > now {
             return None;
@@ -116,15 +116,15 @@ mod tests {
     fn steady_saves_are_delivered_within_the_bound() {
         let start = Instant::now();
         let mut debounce = Debounce::new(&PACE);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for tick in 0..100 {
             let now = start + ms(tick * 100);
             if debounce.take(now).is_some() {
-                told.push(tick * 100);
+                reported.push(tick * 100);
             }
             debounce.note("a".into(), now);
         }
-        assert_eq!(told, [2_000, 4_000, 6_000, 8_000]);
+        assert_eq!(reported, [2_000, 4_000, 6_000, 8_000]);
     }
 
     #[test]
@@ -149,8 +149,8 @@ mod tests {
         let start = Instant::now();
         let mut debounce = Debounce::new(&PACE);
         debounce.note("a".into(), start);
-        debounce.lose("first", start);
-        debounce.lose("second", start);
+        debounce.rescan("first", start);
+        debounce.rescan("second", start);
         match debounce.take(start + ms(300)) {
             Some(Stir::Rescan { why }) => assert_eq!(why, "first"),
             other => panic!("{other:?}"),

@@ -1,5 +1,5 @@
-//! Between the system's thread and ours: what it told and we have not yet read. Each path is kept once, so a
-//! file that is written all the time takes no room; the number of paths is bounded.
+//! The queue between the system's thread and ours. Each path is kept once, so a file that is
+//! written all the time takes no space. The number of paths is bounded.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use notify::event::{AccessKind, AccessMode, Event, EventKind, ModifyKind, Rename
 
 use super::MAX_PATHS;
 
-/// News from the system.
+/// Changes that the system reported.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// Paths that came, went or were renamed, in order.
+    /// Paths that appeared, disappeared or were renamed, in order.
     pub(super) shaped: Vec<PathBuf>,
     /// Paths whose content or attributes changed.
     pub(super) edited: BTreeSet<PathBuf>,
-    /// Why news were lost.
+    /// The reason that events were lost.
     pub(super) lost: Option<String>,
-    /// No more folders can be watched.
+    /// Whether no more folders can be watched.
     pub(super) full: bool,
 }
 
@@ -35,13 +35,14 @@ impl News {
                 self.full = true;
                 return;
             }
-            Err(error) => return self.lose(format!("the system's watch failed: {error}")),
+            Err(error) => return self.mark_lost(format!("the system's watch failed: {error}")),
         };
         if event.need_rescan() {
-            return self.lose("the system lost events".to_owned());
+            return self.mark_lost("the system lost events".to_owned());
         }
         match event.kind {
-            // Reading is no change. A rename of both ends repeats what was told of each.
+            // Reading is not a change. A rename event with both ends repeats the events of each
+            // end.
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
                 self.edited.extend(event.paths);
             }
@@ -64,18 +65,18 @@ impl News {
             }
         }
         if self.shaped.len() > 2 * MAX_PATHS || self.edited.len() > MAX_PATHS {
-            self.lose("more changed at once than could be read".to_owned());
+            self.mark_lost("more changed at once than could be read".to_owned());
         }
     }
 
-    fn lose(&mut self, why: String) {
+    fn mark_lost(&mut self, why: String) {
         self.shaped.clear();
         self.edited.clear();
         self.lost.get_or_insert(why);
     }
 }
 
-/// The place where news wait.
+/// The queue of changes.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     news: Mutex<News>,
@@ -83,7 +84,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Called from the system's thread; never waits for ours.
+    /// Called from the system's thread. It never waits for ours.
     pub(super) fn put(&self, event: notify::Result<Event>) {
         let mut news = self.lock();
         news.put(event);
@@ -92,7 +93,7 @@ impl Inbox {
         }
     }
 
-    /// All news, after waiting for some at most this long.
+    /// Returns all changes, after waiting for some at most this long.
     pub(super) fn take(&self, wait: Duration) -> News {
         let (mut news, _) = self
             .arrived

@@ -1,5 +1,5 @@
-//! Looking at everything from time to time, for systems that cannot watch as many folders as there are. Keeps
-//! one stamp per file; looks less often the longer a look takes.
+//! Examines all files from time to time, for systems that cannot watch as many folders as there
+//! are. It keeps one stamp per file, and pauses longer the longer a pass takes.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow::{Break, Continue};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::walk::{Met, Rules, walk};
 
-/// At most this part of the time goes into looking.
+/// At most one part in this many of the time is spent on passes.
 const SHARE: u32 = 20;
 
-/// What was seen at the last look.
+/// The files seen in the last pass.
 #[derive(Debug, Default)]
 pub(super) struct Poll {
     seen: HashMap<PathBuf, Stamp>,
@@ -29,13 +29,14 @@ struct Stamp {
 }
 
 impl Poll {
-    /// How long to wait between two looks.
+    /// Returns the pause between two passes.
     pub(super) fn pause(&self, least: Duration) -> Duration {
         least.max(self.took * SHARE)
     }
 
-    /// Looks and tells each path that came, changed or went since the last look. Does nothing when a
-    /// root is missing or the look is stopped. What cannot be looked at is not taken to be gone.
+    /// Makes a pass and reports each path that appeared, changed or disappeared since the last one.
+    /// Does nothing when a root is missing or the pass is stopped. A file that cannot be examined
+    /// does not count as gone.
     pub(super) fn look(
         &mut self,
         roots: &[PathBuf],
@@ -44,7 +45,7 @@ impl Poll {
         changed: &mut dyn FnMut(PathBuf),
     ) {
         let start = Instant::now();
-        // Alternates, so that stamps of this look can be told from older ones.
+        // The flag alternates, so that stamps of this pass differ from older ones.
         let look = !self.seen.values().next().is_some_and(|stamp| stamp.look);
         let walked = walk(roots, rules, &mut |met| {
             if let Met::File(found) = met {

@@ -1,5 +1,5 @@
-//! Files that are small and forged to be slow, or to fill memory, take time in proportion to their
-//! size. Processor time is measured, so a busy machine changes nothing.
+//! Small files that are crafted to be slow, or to fill memory, take linear time. Processor time is
+//! measured, so a busy machine does not matter.
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Write as _};
@@ -10,7 +10,7 @@ use loci_mine::document::{Document, Skip, read};
 use loci_transcripts::{Event, Format, Reader};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Each of these files took minutes, or more memory than most machines have.
+/// Without limits, each of these files takes minutes, or more memory than most machines have.
 const LIMIT: Duration = Duration::from_secs(15);
 
 fn spent() -> Duration {

@@ -1,4 +1,4 @@
-//! The promises of reading files: what is text and what is not, and that text is kept as it is.
+//! The guarantees of reading files: which files are text, and that text is kept as it is.
 #![allow(clippy::format_push_string)]
 
 use std::io::{Cursor, Write as _};

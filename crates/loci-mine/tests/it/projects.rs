@@ -1,4 +1,4 @@
-//! Which project a folder is, in real repositories.
+//! The project of a folder, in real repositories.
 
 use std::path::Path;
 use std::process::Command;
@@ -95,7 +95,7 @@ fn working_trees_and_clones_are_one_project() {
     let added = project(&tree, "trees/fix");
     assert_eq!((&added.path, &added.remote), (&main.path, &main.remote));
     assert_eq!(added.folders, [text(&tree, "trees/fix")]);
-    // A local clone stands for the repository it was made of, and so does its clone.
+    // A local clone is the same project as its original, and so is its own clone.
     git(tree.root(), &["clone", "-q", "x/api", "one"]);
     git(tree.root(), &["clone", "-q", "one", "two"]);
     for name in ["one", "two"] {
@@ -165,7 +165,7 @@ fn the_recorded_first_commit_counts_if_the_repository_has_it() {
     let tree = Tree::new();
     repository(&tree, "api", None);
     let commit = first_commit(&tree, "api", None).unwrap();
-    // On a branch with another beginning it is the same repository.
+    // On a branch with another first commit it is the same repository.
     git(&tree.at("api"), &["checkout", "-q", "--orphan", "pages"]);
     git(&tree.at("api"), &["commit", "-q", "-m", "pages"]);
     assert_ne!(first_commit(&tree, "api", None), Some(commit.clone()));

@@ -1,4 +1,4 @@
-//! The promises of splitting, each over generated texts and over the texts of this repository.
+//! The guarantees of splitting, over generated texts and over the texts of this repository.
 #![allow(clippy::format_collect)]
 
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ fn headings(text: &str, format: Format) -> Vec<String> {
     chunks.into_iter().map(|chunk| chunk.heading).collect()
 }
 
-/// Lines without their terminators; a lone carriage return is none.
+/// Lines without their terminators. A lone carriage return does not end a line.
 fn lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let last = lines.len() - 1;
@@ -62,7 +62,7 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Every promise that holds of any text in any format.
+/// Every guarantee for any text in any format.
 fn check(text: &str, format: Format, size: &Size, first_line: u32) {
     let Split { chunks, .. } = split(text, &format, size, first_line, &Trail::default());
     let lines = lines(text);
@@ -410,13 +410,13 @@ fn fences_follow_commonmark() {
         "~~~\n```\n# no\n~~~\n# yes\n",
         // A closing fence has no info string.
         "```\n``` x\n# no\n```\n# yes\n",
-        // Backticks in the info string make it no fence.
+        // Backticks in the info string mean that it is not a fence.
         "``` a`b\n# yes\n",
         // Inside list items and quotes.
         "- x\n\n  ```\n  # no\n  ```\n# yes\n",
         "1. ```\n   # no\n   ```\n# yes\n",
         "> ```\n> # no\n# yes\n",
-        // Code by indentation opens nothing.
+        // Indented code does not open a fence.
         "    ```\n# yes\n",
         "   ```\n# no\n   ```\n# yes\n",
     ];
@@ -865,7 +865,7 @@ proptest! {
 
 #[test]
 fn no_text_takes_long() {
-    // Large enough that anything worse than linear time shows, also without optimisation.
+    // Large enough that anything worse than linear time shows, even without optimisation.
     let (mib, depth) = if cfg!(debug_assertions) {
         (1 << 16, 500)
     } else {

@@ -1,4 +1,4 @@
-//! A folder tree on disk that lives as long as its test.
+//! A folder tree on disk that is removed with its test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Tree {
         fs::write(path, text).unwrap();
     }
 
-    /// A git repository with a commitless history.
+    /// A git repository without commits.
     pub(crate) fn repository(&self, name: &str) {
         self.write(&format!("{name}/.git/HEAD"), "ref: refs/heads/main\n");
     }

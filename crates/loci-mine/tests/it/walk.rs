@@ -1,4 +1,4 @@
-//! Which files a walk meets, in what order, and that the single question agrees with the walk.
+//! Which files a walk meets, in what order, and that single questions agree with the walk.
 
 #[cfg(unix)]
 mod unix;
@@ -178,7 +178,7 @@ fn lociignore_beats_gitignore_both_ways_wherever_it_stands() {
         names(&tree, &Rules::default()),
         [".github/e.md", "a.junk", "b.md", "sub/c.junk"]
     );
-    // It also holds where git's lists do not.
+    // The list also applies if git's lists do not.
     let all = Rules {
         ignored: true,
         ..Rules::default()
@@ -246,7 +246,8 @@ fn the_exclude_list_of_a_worktree_is_that_of_its_repository() {
     assert_eq!(relative(&tree, &seen.files), ["work/a.md"]);
 }
 
-/// The list of the user who runs the tests cannot be changed from here, so the test runs itself as another.
+/// The global list of the user who runs the tests cannot be changed, so the test runs itself with
+/// another home.
 #[test]
 fn the_users_own_list_is_respected() {
     const ROOT: &str = "LOCI_TEST_ROOT";
@@ -335,7 +336,7 @@ fn vendored_folders_are_left_out_by_name_and_by_what_is_beside_or_in_them() {
         ..rules
     };
     assert_eq!(names(&tree, &all).len(), 16);
-    // What a user names as a root is walked.
+    // A root that the user names is always walked.
     assert_eq!(see(&[tree.at("node_modules")], &rules).files.len(), 1);
     assert_eq!(see(&[tree.at("env")], &rules).files.len(), 2);
 }
@@ -519,7 +520,7 @@ proptest! {
         let mut all = BTreeSet::new();
         everything(tree.root(), &mut all);
         let mut reach = Reach::of(&[tree.root().to_path_buf()], &rules).unwrap();
-        // From the end and from the start, so that the folders on the way are left and entered.
+        // From the end and from the start, so that folders are left and entered again.
         for path in all.iter().rev().chain(&all) {
             prop_assert_eq!(reach.would_meet(path), met.contains(path), "{}", path.display());
         }

@@ -1,4 +1,4 @@
-//! What a watch tells about real files. Each test waits for what it expects, with a deadline.
+//! The reports of a watch on real files. Each test waits for what it expects, with a deadline.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +60,7 @@ impl Watched {
         self.stirs.recv_timeout(DEADLINE).expect("nothing was told")
     }
 
-    /// Waits until all these paths were told; gives all that were.
+    /// Waits until all these paths were reported, and returns everything that was.
     fn wait_for(&self, paths: &[PathBuf]) -> BTreeSet<PathBuf> {
         let until = Instant::now() + DEADLINE;
         let mut all = BTreeSet::new();
@@ -195,7 +195,7 @@ fn a_root_that_is_a_file_is_told_and_its_neighbours_are_not() {
     let tree = Tree::of(&["folder/.a.md", "folder/b.md"]);
     let watched = Watched::new(&[tree.at("folder/.a.md")]);
     tree.write("folder/b.md", "changed");
-    // As editors save: a new file takes the old one's name.
+    // Editors save like this: a new file takes the name of the old one.
     tree.write("folder/a.tmp", "new");
     fs::rename(tree.at("folder/a.tmp"), tree.at("folder/.a.md")).unwrap();
     let told = watched.wait_for(&[tree.at("folder/.a.md")]);
@@ -291,7 +291,7 @@ fn a_watch_ends_soon_after_it_is_stopped() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
-/// Keeps a list of files by what the watch tells, as a caller would.
+/// Keeps a list of files from the reports of a watch, as a caller would.
 #[derive(Default)]
 struct Book(std::collections::BTreeMap<PathBuf, u64>);
 
@@ -344,7 +344,7 @@ fn whatever_happens_a_caller_that_follows_ends_with_what_is_there() {
             let one = tree.at(folders[pick(folders.len())]);
             let other = tree.at(folders[pick(folders.len())]);
             let name = ["x.md", "y.md", "z.junk", ".w.md"][pick(4)];
-            // Many of these fail, as they would in life.
+            // Many of these fail, as in real use.
             let _ = match pick(7) {
                 0 => fs::create_dir_all(&one),
                 1 => fs::remove_dir_all(&one),

@@ -1,9 +1,9 @@
-//! Secrets as settings and notes hold them, and lines that only look so. Values are put together
-//! from parts, so that none is in this file.
+//! Secrets in settings and notes, and lines that only resemble them. Values are assembled from
+//! parts, so that none is in this file.
 
 use loci_secrets::{Setting, mask, mask_value};
 
-/// A password with the marks that code is made of.
+/// A password with marks that occur in code.
 fn marked() -> String {
     ["Ab3&Kz9(", "Lm2@Qx#7!w"].concat()
 }
@@ -27,7 +27,7 @@ fn assert_masked(form: &str, secret: &str, kind: &str) {
 #[test]
 fn a_password_with_marks_is_masked_without_quotes() {
     for mark in "@&#(,;=?<[{|!$%^*".chars() {
-        // A letter at the beginning makes a call or a type of it.
+        // A letter at the beginning would make it a call or a type.
         let secret = format!("9NhFd7{mark}{}", "si9pzz4");
         assert_masked("password: X", &secret, "password");
         assert_masked("(DB_PASSWORD=X)", &secret, "password");

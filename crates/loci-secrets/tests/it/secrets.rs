@@ -1,4 +1,5 @@
-//! What is masked, what is not, and what stays as it is. Keys are put together from parts, so that none is in this file.
+//! Which text is masked, which is not, and which stays as it is. Keys are assembled from parts, so
+//! that none is in this file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Characters drawn by lot from an alphabet, always the same for one seed.
+/// Random characters of an alphabet, always the same for one seed.
 pub(crate) fn drawn(alphabet: &[u8], length: usize, seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -59,7 +60,7 @@ fn jwt() -> String {
     )
 }
 
-/// Secrets: what stands before, the secret, what stands after, the kind.
+/// Secrets: the text before, the secret, the text after, the kind.
 fn secrets() -> Vec<(String, String, String, &'static str)> {
     let mut table: Vec<(String, String, String, &'static str)> = Vec::new();
     let mut add = |before: &str, secret: String, after: &str, kind: &'static str| {
@@ -702,7 +703,7 @@ fn setting() -> impl Strategy<Value = Setting> {
     prop_oneof![Just(Setting::Plain), Just(Setting::DotEnv)]
 }
 
-/// The text with every mark taken out, in which nothing else may differ.
+/// The text without its replacements, in which nothing else may differ.
 fn outside(masked: &str) -> Vec<&str> {
     let mut rest = masked;
     let mut parts = Vec::new();
@@ -752,7 +753,7 @@ proptest! {
     }
 }
 
-/// Notes as people and agents write them, each with the secret in it.
+/// Notes as written by people and agents, each with its secret.
 fn notes() -> Vec<(String, String)> {
     let note =
         |before: &str, secret: String, after: &str| (format!("{before}{secret}{after}"), secret);

@@ -1,5 +1,5 @@
-//! Keys whose form is complete, whatever stands beside them, and runs of characters in which a
-//! prefix merely occurs. Keys are put together from parts, so that none is in this file.
+//! Complete keys are masked whatever is beside them, and runs of characters that only contain a
+//! prefix are not. Keys are assembled from parts, so that none is in this file.
 
 use loci_secrets::{Setting, mask};
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn weak() -> Vec<(&'static str, String)> {
     in_base64().into_iter().chain(in_words()).collect()
 }
 
-/// What may stand before every key.
+/// Text that may come before every key.
 const BOUNDARIES: [&str; 26] = [
     "_",
     "__",
@@ -109,7 +109,7 @@ const BOUNDARIES: [&str; 26] = [
     "\\x20",
 ];
 
-/// Masks the key between the two and checks that it is gone and what stands before it is kept.
+/// Masks the key between the two, and checks that it is gone and the text before it is kept.
 fn assert_masked(before: &str, key: &str, after: &str, kind: &str) {
     let text = format!("first\n{before}{key}{after}\nlast");
     let masked = mask(&text, Setting::Plain);
@@ -155,7 +155,7 @@ fn a_key_in_markdown_italics_or_bold_is_masked() {
 #[test]
 fn a_key_whose_prefix_is_in_no_word_is_masked_directly_after_a_letter_or_a_digit() {
     for (kind, key) in distinctive().into_iter().chain(in_base64()) {
-        // `sk` of `pas` and `secre` with what follows is another word that is looked for.
+        // `pas` and `secre` can form a trigger word with the first letter of the key.
         for before in [
             "1", "x", "X", "m", "tokenIs", "abc123", "pas", "secre", "sk", "0x",
         ] {
@@ -227,7 +227,7 @@ fn a_chain_of_keys_is_masked_at_once() {
     }
 }
 
-/// The text without its marks.
+/// The text without its replacements.
 fn outside(masked: &str) -> String {
     let mut text = masked.to_owned();
     while let Some(at) = text.find("[masked") {
@@ -418,7 +418,7 @@ fn many_prefixes_in_one_run_take_linear_time() {
     }
 }
 
-/// Anything that may stand beside a key.
+/// Any text that may be beside a key.
 fn beside() -> impl Strategy<Value = String> {
     let keys: Vec<String> = distinctive()
         .into_iter()
@@ -462,7 +462,7 @@ proptest! {
         let text = format!("{before}{key}{after}");
         let masked = mask(&text, setting);
         let end: String = key.chars().skip(key.len() - 16).collect();
-        // The pieces beside it may hold the same key cut off.
+        // The text beside it may contain a truncated copy of the same key.
         let others = before.matches(&end).count() + after.matches(&end).count();
         if others == 0 {
             prop_assert!(!masked.text.contains(&end), "{:?}", masked.text);

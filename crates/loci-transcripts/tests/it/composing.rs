@@ -1,4 +1,4 @@
-//! What holds for pieces whatever was said.
+//! Properties that hold for the pieces of any conversation.
 
 use super::claude_code::{answer, prompt, result};
 use super::support::{lines, read, words};
@@ -25,7 +25,8 @@ fn pieces_of_one_message_never_have_the_same_text() {
 
 #[test]
 fn a_last_part_that_would_repeat_another_joins_the_one_before() {
-    // The parts after the first hold as much as a part can, so a text of just so many is all equal parts.
+    // The parts after the first are as long as a part can be, so a text of exactly this length
+    // consists of equal parts.
     for extra in 0..3 {
         let part = 4_000 - "User (continued):\n".len();
         let length = 4_000 - "User:\n".len() + part * 2 + extra;
@@ -76,7 +77,7 @@ pub(super) fn said() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Short words, and now and then such that make a piece or two.
+/// Short words, and sometimes words that fill a piece or two.
 pub(super) fn short() -> impl Strategy<Value = String> {
     prop_oneof![
         9 => "[a-zäß .!?\n]{1,40}",
@@ -184,7 +185,7 @@ proptest! {
     }
 }
 
-/// JSON made of the keys and words that the formats know, in any shape.
+/// JSON of any shape, made of keys and words that the formats know.
 fn json_value() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "user",

@@ -200,7 +200,7 @@ fn a_day_of_a_slack_channel_is_cut_where_nobody_spoke() {
 
 #[test]
 fn an_export_is_read_one_conversation_at_a_time() {
-    // An endless array: reading on must give pieces without ever reaching its end.
+    // An endless array. Reading it must return pieces without reaching the end.
     struct Endless {
         element: Vec<u8>,
         at: usize,

@@ -9,7 +9,7 @@ fn answer() -> Value {
             "result": [{"functionResponse": {"id": "t1", "name": "read_file", "response": {"output": "# Boat\nfloats"}}}]}]})
 }
 
-/// As the program writes it: what the session is comes before its messages.
+/// As the program writes it: the facts of the session come before its messages.
 pub(super) fn session_text() -> String {
     let session = session();
     format!(

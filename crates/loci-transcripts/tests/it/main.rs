@@ -1,4 +1,4 @@
-//! Conversations to pieces.
+//! Tests of turning conversations into pieces.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests have no palace open whose locks could be lost"

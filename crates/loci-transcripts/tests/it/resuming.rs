@@ -1,4 +1,4 @@
-//! A file that grows: reading on from a mark gives what reading the whole gives.
+//! Reading a file that grows: resuming from a mark gives the same as reading the whole file.
 
 use super::claude_code::{prompt, result};
 use super::composing::{short, transcript};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
-/// Reads the first part of a file, then on from the last mark; checks that against the whole.
+/// Reads the first part of a file, then resumes from the last mark, and compares with the whole.
 fn check_growth(whole: &Told, format: Format, text: &[u8], path: &Path, cut: usize) {
     let first = read_from(format, &text[..cut], path, &Mark::default());
     let mark = first.marks().last().copied().cloned().unwrap_or_default();

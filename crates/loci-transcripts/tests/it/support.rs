@@ -1,4 +1,4 @@
-//! Reads sources whole, and checks on the way what holds for every source.
+//! Reads whole sources, and checks the properties of every source.
 
 use loci_transcripts::{Conversation, Event, Format, Mark, Piece, Reader, Tally};
 use serde_json::Value;
@@ -115,7 +115,7 @@ pub(super) fn lines(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// All words of all pieces, with the markers of later parts taken out.
+/// All words of all pieces, without the markers of later parts.
 pub(super) fn words(pieces: &[&Piece]) -> String {
     let mut words = String::new();
     for piece in pieces {

@@ -1,10 +1,10 @@
-//! Where an item of an object or a list is put, and what goes with it when it is removed.
+//! Decides where an item is inserted in an object or list, and what is removed with it.
 
 use std::ops::Range;
 
 use super::super::splice::{Splice, before, from, line_start, newline, within};
 
-/// The white space that the line of `at` begins with, and whether nothing else stands before `at`.
+/// Returns the indentation of the line of `at`, and whether only white space is before `at`.
 pub(super) fn indent_of(text: &str, at: usize) -> (String, bool) {
     let line = within(text, &(line_start(text, at)..at));
     let rest = line.trim_start_matches([' ', '\t']);
@@ -13,7 +13,8 @@ pub(super) fn indent_of(text: &str, at: usize) -> (String, bool) {
     (indent.to_owned(), rest.is_empty() && !begins_file)
 }
 
-/// How to put an item behind the last of `children`. `item` renders it, with an indentation if it gets lines of its own.
+/// Returns the splices that insert an item after the last of `children`. `item` renders it, with an
+/// indentation if it gets lines of its own.
 pub(super) fn insertion(
     text: &str,
     container: &Range<usize>,
@@ -53,7 +54,7 @@ pub(super) fn insertion(
     }
 }
 
-/// The first item of an object or list that has only white space and comments.
+/// Returns the first item of an object or list that contains only white space and comments.
 fn first(
     text: &str,
     container: &Range<usize>,
@@ -81,7 +82,8 @@ fn first(
     }
 }
 
-/// How to remove the child of this number, so that what was put there by [`insertion`] leaves no trace.
+/// Returns the splices that remove the child with this index. A child that was added by
+/// [`insertion`] leaves no trace.
 pub(super) fn removal(
     text: &str,
     container: &Range<usize>,
@@ -104,7 +106,7 @@ pub(super) fn removal(
                 Splice::remove(comma..comma + 1),
             ];
         }
-        // In one line the space behind the comma goes too, or the one before the last item.
+        // In one line the space after the comma is removed too, or the one before the last item.
         let last = number + 1 == children.len();
         let (start, end) = match (own_line, last) {
             (true, _) => (start, comma + 1),
@@ -139,8 +141,8 @@ fn only(text: &str, container: &Range<usize>, child: &Range<usize>) -> Vec<Splic
     }
 }
 
-/// Where the white space before `item` begins, with the end of the line before it: unless that ends a comment which would
-/// swallow what follows.
+/// Returns where the white space before `item` begins, including the line end before it. The line
+/// end is kept if it ends a comment, which would otherwise swallow the text that follows.
 fn lead(text: &str, item: &Range<usize>) -> usize {
     let head = before(text, item.start).trim_end_matches([' ', '\t']);
     let Some(line) = head.strip_suffix('\n') else {
@@ -159,7 +161,7 @@ fn blank_end(text: &str, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches([' ', '\t']).len()
 }
 
-/// Where the comma behind a value stands, if there is one before anything else.
+/// Returns the position of the comma after a value, if it comes before anything else.
 fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     loop {
         let rest = from(text, at);
@@ -177,7 +179,7 @@ fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// The end of the comments that stand behind `at` in the same line, or `at`.
+/// Returns the end of the comments after `at` in the same line, or `at`.
 fn comment_end(text: &str, at: usize) -> usize {
     let mut end = at;
     loop {

@@ -1,4 +1,5 @@
-//! A run that is cut off: every file is the old one or the new one, and all of it can be undone.
+//! After an interrupted run, every file is the old one or the new one, and everything can be
+//! undone.
 
 use std::cell::Cell;
 use std::fs;
@@ -18,7 +19,7 @@ fn scene() -> Scene {
     scene
 }
 
-/// Connects and stops before step `number`; true if it came to its end.
+/// Connects and stops before step `number`. Returns `true` if it finished.
 fn cut_off(scene: &Scene, number: usize) -> bool {
     let step = Cell::new(0);
     connect(&scene.home, &scene.asked(&AGENTS), &mut |_| {
@@ -94,7 +95,7 @@ fn what_a_killed_run_left_half_written_goes() {
     // The file was not renamed yet, so it is the old one.
     scene.write(".claude.json", "{\n  \"a\": 1\n}\n");
     scene.write("..claude.json.loci-new", "{\"half");
-    // Of a file that was still to be made there is only the directory.
+    // If a file was not created yet, only its directory exists.
     fs::remove_file(scene.path(".claude/settings.json")).unwrap();
     scene.disconnect();
     assert!(!scene.path(".claude").exists());

@@ -1,4 +1,4 @@
-//! Files that were changed after connecting: only Loci's entries go.
+//! Files that were changed after connecting: only Loci's entries are removed.
 
 use std::fs;
 
@@ -15,12 +15,12 @@ fn what_was_changed_since_stays_and_our_entries_go() {
         scene.write(fixture.path, fixture.text);
         let empty =
             fixture.path.contains(".json") && scene.json(fixture.path) == serde_json::json!({});
-        // White space alone between brackets is not kept where other things changed.
+        // White space between empty brackets is not kept if something else changed.
         if empty || fixture.text.contains("{ }") {
             continue;
         }
         scene.connect(&[fixture.agent]);
-        // Another program adds a first key, or a person a first line.
+        // Another program adds a first key, or a person adds a first line.
         let edit = |text: &str| match text.find('{').filter(|_| fixture.path.contains(".json")) {
             Some(at) => format!("{}\"added\": 1, {}", &text[..=at], &text[at + 1..]),
             None => format!("# added\n{text}"),

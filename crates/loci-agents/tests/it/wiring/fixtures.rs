@@ -1,4 +1,4 @@
-//! Configuration files in the documented shapes, as agents write them and as people leave them.
+//! Configuration files in the documented shapes, as written by agents and by people.
 
 /// A file of an agent.
 pub(crate) struct Fixture {
@@ -118,7 +118,7 @@ pub(crate) const FIXTURES: &[Fixture] = &[
     ),
 ];
 
-/// What every file may be instead: nothing, empty, or an empty object.
+/// Alternatives for every file: missing, empty, or an empty object.
 pub(crate) const BARE: [&str; 8] = [
     "",
     "\n",

@@ -1,4 +1,5 @@
-//! One agent whose file stands in the way does not keep the others from being wired, or undone.
+//! An agent whose file cannot be changed does not keep the others from being connected or
+//! disconnected.
 
 use std::fs;
 
@@ -40,7 +41,7 @@ fn agents_that_can_be_wired_are_and_the_broken_one_is_named() {
 fn a_file_that_cannot_be_written_does_not_stop_the_others() {
     let scene = scene();
     let before = scene.picture();
-    // Where the new bytes are to stand first there is a directory, so that writing fails for every user.
+    // A directory has the name of the temporary file, so writing fails for every user.
     fs::create_dir_all(scene.path(".cursor/.mcp.json.loci-new/x")).unwrap();
     let done = connect(&scene.home, &scene.asked(&[]), &mut |_| Ok(())).unwrap();
     let failed: Vec<&str> = done.failed.iter().map(|one| one.agent).collect();

@@ -1,4 +1,4 @@
-//! MemPalace's wiring: found, replaced, and put back.
+//! MemPalace's wiring is found, replaced, and restored.
 
 use loci_agents::wiring::plan;
 use serde_json::json;

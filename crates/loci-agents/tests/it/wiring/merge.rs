@@ -1,4 +1,4 @@
-//! What is written, and what it is written beside.
+//! The entries that are written, and the text around them.
 
 use std::fs;
 
@@ -83,7 +83,7 @@ fn everything_else_in_a_file_stays_word_for_word() {
         scene.write(fixture.path, fixture.text);
         scene.connect(&[fixture.agent]);
         let text = scene.read(fixture.path);
-        // What was there is there still, in its order: only pieces were put between.
+        // The old text is still there, in its order: only text was inserted.
         let mut letters = text.chars();
         let rest: String = fixture
             .text
@@ -133,7 +133,7 @@ fn other_servers_and_hooks_mean_what_they_meant() {
     }
 }
 
-/// Every value of `part` stands in `whole` at the same place; lists begin alike.
+/// Every value of `part` is in `whole` at the same place; lists begin alike.
 fn contains(whole: &Value, part: &Value) {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
@@ -182,7 +182,7 @@ fn palace_tools_and_name_are_written_when_they_are_given() {
     );
     let codex = scene.read(".codex/config.toml");
     assert!(codex.contains("[mcp_servers.memory]"), "{codex}");
-    // Asked again without them, they stay as they are.
+    // Connecting again without hooks keeps them as they are.
     let again = scene.asked(&["cursor", "codex"]);
     assert!(scene.try_connect(&again).unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! The plugin manifests of this repository say what connecting writes.
+//! The plugin manifests of this repository match what connecting writes.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Files that nobody would think of: any JSON in any layout, any TOML.
+//! Random files: any JSON in any layout, any TOML.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ impl Dice {
     }
 }
 
-/// The value as text, with white space, comments and last commas anywhere.
+/// The value as text, with white space, comments and trailing commas anywhere.
 fn rendered(value: &Value, dice: &mut Dice) -> String {
     let items: Vec<String> = match value {
         Value::Array(list) => list.iter().map(|item| rendered(item, dice)).collect(),
@@ -136,7 +136,7 @@ proptest! {
         prop_assert!(scene.connect(&["gemini"]).is_empty());
         scene.disconnect();
         prop_assert_eq!(scene.read(".gemini/settings.json"), text);
-        // Without the bytes of before, at least the meaning comes back.
+        // Without the old bytes, at least the meaning is restored.
         scene.connect(&["gemini"]);
         std::fs::remove_dir_all(scene.home.state.join("wiring/backups")).unwrap();
         scene.disconnect();

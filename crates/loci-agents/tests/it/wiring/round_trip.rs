@@ -1,4 +1,4 @@
-//! What connecting did, disconnecting undoes: byte for byte, file for file.
+//! Disconnecting undoes connecting, byte for byte and file for file.
 
 use std::fs;
 

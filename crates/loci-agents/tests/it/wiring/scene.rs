@@ -31,7 +31,7 @@ impl Scene {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut home = Home::within(&root.path().join("home of me"));
-        // The same places on every system, so that tests name files by one path.
+        // The same directories on every system, so that tests name files by one path.
         home.applications = home.config.clone();
         fs::create_dir_all(root.path().join("my programs")).unwrap();
         fs::write(root.path().join("my programs/loci"), "a program").unwrap();
@@ -39,7 +39,7 @@ impl Scene {
         Self { root, home }
     }
 
-    /// The program that entries are to run; its path has a space.
+    /// The program that entries run. Its path has a space.
     pub(crate) fn program(&self) -> PathBuf {
         self.root.path().join("my programs/loci")
     }
@@ -59,7 +59,7 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A file as the JSON that it holds; comments and last commas are taken out by the parser.
+    /// The JSON value of a file. The parser accepts comments and trailing commas.
     pub(crate) fn json(&self, name: &str) -> Value {
         let options = jsonc_parser::ParseOptions::default();
         let text = self.read(name);
@@ -90,7 +90,7 @@ impl Scene {
         whole(disconnect(&self.home, &[], false).unwrap()).unwrap()
     }
 
-    /// Every file and directory of the home but Loci's own, with its bytes.
+    /// Every file and directory of the home except Loci's own, with its bytes.
     pub(crate) fn picture(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut picture = BTreeMap::new();
         self.look(&self.home.home, &mut picture);

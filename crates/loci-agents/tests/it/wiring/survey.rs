@@ -1,4 +1,4 @@
-//! What `loci doctor` is told of each agent.
+//! The state of each agent, as shown by `loci doctor`.
 
 use std::fs;
 

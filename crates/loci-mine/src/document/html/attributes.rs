@@ -1,18 +1,18 @@
-//! Leaves out the attributes of tags that have too many. The tokenizer compares each attribute of a
-//! tag with all before it, so one long tag would take time in the square of its length.
+//! Drops the attributes of tags that have too many. The tokenizer compares each attribute of a tag
+//! with all earlier ones, so one long tag would take quadratic time.
 
 use std::borrow::Cow;
 
-/// Attributes of a tag that are kept. Nothing that people write has so many.
+/// How many attributes of a tag are kept. Pages written by people never have so many.
 const MOST: usize = 256;
-/// End tags that may follow each other without a `>`.
+/// How many end tags may follow each other without a `>`.
 const MOST_UNCLOSED: usize = 64;
 
-/// The page, with at most [`MOST`] attributes in each tag.
+/// Returns the page with at most [`MOST`] attributes in each tag.
 pub(super) fn bounded(source: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let mut count = Count::default();
-    // The end of what was copied, and the place to look on from.
+    // The end of the copied part, and the position from which to search.
     let (mut copied, mut at) = (0, 0);
     while let Some(open) = memchr::memchr(b'<', rest(source, at)).map(|found| at + found) {
         at = open + 1;
@@ -48,22 +48,22 @@ fn begins_tag(bytes: &[u8]) -> bool {
     }
 }
 
-/// What follows the `<` of a tag.
+/// The part of a tag after its `<`.
 struct Tag {
-    /// Bytes up to the `>`. In a script or a comment, where no tag is, there may be none: then up to
-    /// the next end tag.
+    /// The length up to the `>`. Scripts and comments contain no tags and may have no `>`; then the
+    /// length is up to the next end tag.
     length: usize,
-    /// Where the first attribute begins that is too many.
+    /// The position of the first attribute that is dropped.
     full: Option<usize>,
-    /// What counts on if the tag goes on behind the next `<`.
+    /// The counts that continue if the tag does not end before the next `<`.
     count: Count,
 }
 
-/// What was seen since the last `>`.
+/// The counts since the last `>`.
 #[derive(Clone, Copy, Default)]
 struct Count {
     attributes: usize,
-    /// End tags.
+    /// The number of end tags.
     unclosed: usize,
 }
 
@@ -73,7 +73,7 @@ enum State {
     Word,
     /// Between attributes.
     Space,
-    /// Behind `=`.
+    /// After `=`.
     Equals,
     Quoted(u8),
 }
@@ -89,7 +89,7 @@ impl Tag {
                 (State::Quoted(quote), _) if byte == quote => State::Space,
                 (State::Quoted(quote), _) => State::Quoted(quote),
                 (_, b'>') => {
-                    // It may be the end of a comment.
+                    // This may be the end of a comment.
                     let comment = bytes.get(..at).is_some_and(|tag| tag.ends_with(b"--"));
                     let length = if comment { at - 2 } else { at };
                     return Self {

@@ -1,4 +1,4 @@
-//! What a font of PDF says about the characters and widths of its codes.
+//! The characters and widths of the codes of a PDF font.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use lopdf::{Dictionary, Document, Object};
 
 use super::work::Work;
 
-/// More widths than this are not those of one font.
+/// The most widths that one font can have.
 const MOST_WIDTHS: usize = 65_536;
-/// Most bytes that the table of characters of a font unpacks to.
+/// The most bytes that the character table of a font may unpack to.
 const MOST_UNPACKED: usize = 8 * 1024 * 1024;
-/// Work of looking up all codes of a font, and of keeping one of them.
+/// The work of looking up all codes of a font, and of keeping one of them.
 const WORK_OF_FONT: usize = 1024;
 const WORK_OF_WIDE_FONT: usize = 256 * 1024;
 const WORK_OF_CODE: usize = 512;
@@ -18,16 +18,16 @@ const WORK_OF_CODE: usize = 512;
 /// A font, with the text of its codes looked up once.
 #[derive(Debug)]
 pub(super) struct Font {
-    /// Codes have two bytes.
+    /// Whether codes have two bytes.
     wide: bool,
-    /// Text of each code that was ever asked for; by single codes, since strings repeat less than codes do.
+    /// The text of each code. Single codes are kept, because strings repeat less often than codes.
     characters: HashMap<u16, String>,
     widths: HashMap<u16, f64>,
     default_width: f64,
 }
 
 impl Font {
-    /// Reads a font. It has no characters if too much work was done before.
+    /// Reads a font. It gets no characters if the document has used up its work limit.
     pub(super) fn new(document: &Document, font: &Dictionary, work: &mut Work) -> Font {
         let wide = font
             .get(b"Subtype")
@@ -55,7 +55,7 @@ impl Font {
         })
     }
 
-    /// The text of a string in this font.
+    /// Returns the text of a string in this font.
     pub(super) fn text(&self, bytes: &[u8]) -> String {
         self.codes(bytes)
             .filter_map(|code| self.characters.get(&code))
@@ -63,7 +63,8 @@ impl Font {
             .collect()
     }
 
-    /// Width of a string at `size`, with extra space after each character and each space.
+    /// Returns the width of a string at `size`, with extra space after each character and each
+    /// space.
     pub(super) fn width(&self, bytes: &[u8], spacing: (f64, f64), size: f64) -> f64 {
         self.codes(bytes)
             .map(|code| {
@@ -79,7 +80,7 @@ impl Font {
     }
 }
 
-/// Text of all codes, within the limit of work.
+/// Returns the text of all codes, within the work limit.
 fn known_characters(
     document: &Document,
     font: &Dictionary,
@@ -104,7 +105,8 @@ fn known_characters(
     characters
 }
 
-/// Text of all codes. What the font says of Unicode goes before names of glyphs, which may be arbitrary.
+/// Returns the text of all codes. The Unicode table of the font takes precedence over glyph names,
+/// which may be arbitrary.
 fn characters(
     document: &Document,
     font: &Dictionary,
@@ -116,7 +118,7 @@ fn characters(
         .and_then(Object::as_name)
         .is_ok_and(|name| name.starts_with(b"Identity"));
     if identity && !font.has(b"ToUnicode") {
-        // Codes are places in the font's own file; what they look like is not known.
+        // Codes are glyph indices of the embedded font, so their characters are unknown.
         return HashMap::new();
     }
     let mut mapped = font.clone();
@@ -163,7 +165,8 @@ fn simple_widths(document: &Document, font: &Dictionary, widths: &mut HashMap<u1
             widths.insert(code, f64::from(width));
         }
     }
-    // Of the fonts that need no widths, those of fixed width have 600; the others have this on average.
+    // The standard fonts need no widths. Those of fixed width have 600; the others have about 500
+    // on average.
     500.0
 }
 
@@ -182,10 +185,10 @@ fn wide_widths(document: &Document, font: &Dictionary, widths: &mut HashMap<u16,
         .get_deref(b"W", document)
         .and_then(Object::as_array);
     let mut rest = listed.map(Vec::as_slice).unwrap_or_default();
-    // Counted as they are read: ranges may name the same codes again and again.
+    // Widths are counted as they are read, because ranges may name the same codes repeatedly.
     let mut read = 0;
     while read < MOST_WIDTHS {
-        // Either a code and the widths from there on, or two codes and the width of all between.
+        // An entry is a code and a list of widths, or two codes and one width for the range.
         let number = |place: usize| rest.get(place).and_then(|number| number.as_float().ok());
         let Some(first) = number(0) else { break };
         let list = rest.get(1).and_then(|list| document.dereference(list).ok());

@@ -1,14 +1,14 @@
-//! Lines and paragraphs from pieces of text with their places on a page.
+//! Builds lines and paragraphs from text with positions on a page.
 //!
-//! Pieces come in the order in which they are drawn, and that order is kept: it is nearly always that of reading.
+//! Drawing order is kept, because it is nearly always the reading order.
 
 use super::matrix::Matrix;
 
-/// A gap along the line this wide, in sizes of the text, is a space.
+/// A gap this wide along the line, relative to the text size, is a space.
 const SPACE: f64 = 0.18;
-/// A step across the line this high is another line.
+/// A step this high across the line is a new line.
 const LINE: f64 = 0.4;
-/// A step this high is another paragraph.
+/// A step this high is a new paragraph.
 const PARAGRAPH: f64 = 1.65;
 
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Layout {
     last: Option<Last>,
 }
 
-/// Where the last piece ended.
+/// The end of the last text.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     direction: (f64, f64),
@@ -31,19 +31,20 @@ impl Layout {
         self.text.len()
     }
 
-    /// Whatever comes next is in another paragraph.
+    /// Starts a new paragraph.
     pub(super) fn paragraph(&mut self) {
         self.last = None;
     }
 
-    /// A piece of text of `size` that starts at `place` and is `width` wide in the same plane.
+    /// Adds text of `size` that starts at `place` and has this `width` in the same plane.
     pub(super) fn show(&mut self, piece: &str, place: &Matrix, size: f64, width: f64) {
         let (stretch, height) = place.scale();
         let size = (size * height).abs();
         let direction = place.direction();
         let along = place.x * direction.0 + place.y * direction.1;
         let across = place.y * direction.0 - place.x * direction.1;
-        // Signs without a known character are no place to measure from, or a bullet would hide that a line began.
+        // Glyphs without a known character must not count as the last position. Otherwise a bullet
+        // would hide the start of a line.
         if piece.is_empty() {
             return;
         }

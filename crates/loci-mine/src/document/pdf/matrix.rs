@@ -1,6 +1,6 @@
-//! Where things stand on a page of PDF.
+//! Transformation matrices of PDF.
 
-/// A map from one plane to another, as the six numbers that PDF writes.
+/// A transformation, as the six numbers that PDF uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Matrix {
     a: f64,
@@ -21,7 +21,7 @@ impl Matrix {
         y: 0.0,
     };
 
-    /// From a function that gives each of the six numbers.
+    /// Builds a matrix from a function that returns each of the six numbers.
     pub(super) fn of(number: impl Fn(usize) -> f64) -> Matrix {
         Matrix {
             a: number(0),
@@ -33,7 +33,7 @@ impl Matrix {
         }
     }
 
-    /// This map and then another.
+    /// Returns the transformation that applies this one and then `next`.
     pub(super) fn then(&self, next: &Matrix) -> Matrix {
         Matrix {
             a: self.a * next.a + self.b * next.c,
@@ -45,7 +45,7 @@ impl Matrix {
         }
     }
 
-    /// A move within its own plane before it.
+    /// Returns this transformation with a translation in its own plane before it.
     pub(super) fn moved(&self, x: f64, y: f64) -> Matrix {
         Matrix {
             x: x * self.a + y * self.c + self.x,
@@ -54,7 +54,7 @@ impl Matrix {
         }
     }
 
-    /// Direction of the line that text runs along; to the right if there is none.
+    /// The direction of the text line, or right if there is none.
     pub(super) fn direction(&self) -> (f64, f64) {
         let length = self.a.hypot(self.b);
         if length > 0.0 && length.is_finite() {
@@ -64,7 +64,7 @@ impl Matrix {
         }
     }
 
-    /// How much larger things are along the line and across it.
+    /// The scale along the line and across it.
     pub(super) fn scale(&self) -> (f64, f64) {
         (self.a.hypot(self.b), self.c.hypot(self.d))
     }

@@ -1,7 +1,7 @@
-//! How much one document may cost. A stream may be drawn any number of times, and so may a font be
-//! read under any number of names, so limits for each of them do not limit the whole.
+//! Limits the total work for one document. A stream may be drawn, and a font may be read under
+//! another name, any number of times, so limits on each of them do not bound the whole.
 
-/// Most work for one document, in bytes of unpacked content.
+/// The most work for one document, in bytes of unpacked content.
 const MOST: usize = 512 * 1024 * 1024;
 
 /// The work done for a document so far.
@@ -14,7 +14,7 @@ impl Work {
         self.0 = self.0.saturating_add(bytes);
     }
 
-    /// Adds the unpacking of a stream. One that is refused has been unpacked up to the limit.
+    /// Adds the unpacking of a stream. A rejected stream has been unpacked up to the limit.
     pub(super) fn unpacked(&mut self, content: Option<&[u8]>, limit: usize) {
         self.add(content.map_or(limit, <[u8]>::len));
     }

@@ -45,7 +45,7 @@ fn a_link_to_a_file_is_that_file_once_under_its_real_path() {
     }
 }
 
-/// A link to `/etc/shadow` in a mined tree was read.
+/// A link to `/etc/shadow` in a mined tree must not be read.
 #[test]
 fn a_link_to_a_file_outside_the_roots_is_skipped_and_counted() {
     let outside = Tree::of(&["secret.md", "way.md"]);
@@ -75,7 +75,7 @@ fn a_link_to_a_file_outside_the_roots_is_skipped_and_counted() {
             other => panic!("{link}: {other:?}"),
         }
     }
-    // A second root makes it inside; a root itself may be a link.
+    // A second root puts the target inside the roots; a root itself may be a link.
     let both = [tree.root().to_path_buf(), outside.root().to_path_buf()];
     assert!(
         see(&both, &rules)
@@ -139,7 +139,7 @@ fn a_root_may_be_a_link_and_paths_below_it_are_understood() {
 fn pipes_and_sockets_are_never_opened() {
     let tree = Tree::of(&["a.md"]);
     let _socket = UnixListener::bind(tree.at("socket")).unwrap();
-    // An ignore list, settings or a mark that is a pipe would make a reader wait for ever.
+    // Opening a pipe as an ignore list, settings or a mark would block forever.
     for name in ["pipe", ".gitignore", ".lociignore", "CACHEDIR.TAG", ".git"] {
         let made = std::process::Command::new("mkfifo")
             .arg(tree.at(name))

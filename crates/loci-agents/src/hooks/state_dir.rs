@@ -1,4 +1,4 @@
-//! The folder in which hooks keep what they must know of each other: small files, each written whole or not at all.
+//! The state directory of hooks. It holds small files, each replaced atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -14,19 +14,19 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::home::Home;
 
-/// No file here is larger; one that is was not written by us.
+/// The size limit of a file. A larger one was not written by Loci.
 const MAX_FILE_BYTES: u64 = 256 << 10;
-/// Files after which old ones are looked for, and how old those are.
+/// How many files trigger a clean-up, and the age of the files that it removes.
 const MANY: usize = 400;
 const OLD: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// `$XDG_STATE_HOME/loci/hooks`.
 #[derive(Debug, Clone)]
-pub(super) struct Shelf {
+pub(super) struct StateDir {
     folder: PathBuf,
 }
 
-impl Shelf {
+impl StateDir {
     pub(super) fn of(home: &Home) -> Self {
         Self {
             folder: home.state.join("hooks"),
@@ -41,12 +41,12 @@ impl Shelf {
         self.folder.join(name)
     }
 
-    /// Makes the folder; only its owner may look into it.
+    /// Creates the directory, accessible only by its owner.
     pub(super) fn ensure(&self) -> std::io::Result<()> {
         loci_files::create_directory(&self.folder)
     }
 
-    /// A file that is there, or made; its content is left alone.
+    /// Opens a file, and creates it if necessary. Its content is not changed.
     pub(super) fn open(&self, name: &str) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).truncate(false);
@@ -54,12 +54,12 @@ impl Shelf {
         own::open_or_create(&self.path(name), &options)
     }
 
-    /// What a file says; nothing if it is missing or cannot be understood.
+    /// Reads a file; `None` if it is missing or invalid.
     pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         read_json(&self.path(name))
     }
 
-    /// Puts a file in the place of the one that is there, in one step.
+    /// Replaces a file atomically.
     pub(super) fn write(&self, name: &str, value: &impl Serialize) -> std::io::Result<()> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         self.ensure()?;
@@ -70,6 +70,7 @@ impl Shelf {
             options.write(true).truncate(true);
             private(&mut options);
             own::open_or_create(&fresh, &options)?.write_all(&serde_json::to_vec(value)?)?;
+            // Readers see the old file or the new one, never a part of it.
             fs::rename(&fresh, self.path(name))
         })();
         if written.is_err() {
@@ -78,8 +79,8 @@ impl Shelf {
         written
     }
 
-    /// Removes what nobody has touched for a month, if there are many files. Old locks are nobody's: whoever holds one has it
-    /// open for minutes.
+    /// Removes files that were not touched for a month, if there are many. Old lock files are safe
+    /// to remove, because a lock is held for minutes at most.
     pub(super) fn tidy(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
@@ -119,7 +120,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// A name for something that may have any name: the hash of it.
+/// Returns a file name for any bytes: their hash.
 pub(super) fn key_of(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }

@@ -1,5 +1,5 @@
-//! The watch at work: turns what the system tells into what is told, under the rules, and keeps the watched folders in step
-//! with the tree. Judges by what is on disk at the time, never by what an event claims.
+//! Turns system events into reports under the rules, and keeps the watched folders in step with the
+//! tree. It trusts what is on disk at the time, never what an event claims.
 
 use std::fs;
 use std::ops::ControlFlow::{Break, Continue};
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::debounce::Debounce;
+use super::folder_watches::{FolderWatches, Full};
 use super::inbox::{Inbox, News};
-use super::nest::{Full, Nest};
 use super::poll::Poll;
 use super::{Pace, Stir};
 use crate::place::SETTINGS_FILE;
@@ -18,25 +18,25 @@ use crate::walk::{
     Gate, LISTS, Links, Met, Root, Roots, Rules, Target, Tour, Visit, makes_palace, target,
 };
 
-/// How changes are seen.
-enum Eye {
+/// How changes are detected.
+enum WatchMode {
     Closed,
-    Nest(Nest),
+    Folders(FolderWatches),
     Poll(Poll, Instant),
 }
 
-/// What a root hangs on.
+/// The folder that is checked for a root.
 #[derive(PartialEq, Eq)]
 struct Anchor {
     real: PathBuf,
-    /// The root itself, or the folder that holds it.
+    /// The root itself, or the folder that contains it.
     folder: PathBuf,
-    /// Which folder it is, if it is there.
+    /// The device and inode of the folder, if it exists.
     id: Option<(u64, u64)>,
 }
 
-/// One watch at work.
-pub(super) struct Lookout<'a> {
+/// A running watch.
+pub(super) struct ActiveWatch<'a> {
     given: &'a [PathBuf],
     rules: Rules,
     stop: &'a AtomicBool,
@@ -45,14 +45,14 @@ pub(super) struct Lookout<'a> {
     debounce: Debounce,
     roots: Roots,
     anchors: Vec<Anchor>,
-    /// One per root; none for a root that is a file.
+    /// One gate per root; `None` for a root that is a file.
     gates: Vec<Option<Gate>>,
-    /// The watched folders may not be those that the rules admit.
+    /// Whether the watched folders may differ from those that the rules admit.
     stale: bool,
-    eye: Eye,
+    mode: WatchMode,
 }
 
-impl<'a> Lookout<'a> {
+impl<'a> ActiveWatch<'a> {
     pub(super) fn new(
         roots: Roots,
         given: &'a [PathBuf],
@@ -72,11 +72,11 @@ impl<'a> Lookout<'a> {
             anchors: Vec::new(),
             gates: Vec::new(),
             stale: false,
-            eye: Eye::Closed,
+            mode: WatchMode::Closed,
         }
     }
 
-    /// Waits for news, at most so long and not beyond the time when something is due.
+    /// Waits for changes, at most this long and not beyond the time of the next report.
     pub(super) fn wait(&mut self, longest: Duration) {
         let now = Instant::now();
         let due = self.debounce.due().unwrap_or(now + longest);
@@ -86,9 +86,9 @@ impl<'a> Lookout<'a> {
         self.read(news);
     }
 
-    /// Looks at all files if that is how changes are seen and it is time again.
+    /// Examines all files, if the watch polls and the pause is over.
     pub(super) fn poll(&mut self, least: Duration) {
-        if let Eye::Poll(poll, last) = &mut self.eye
+        if let WatchMode::Poll(poll, last) = &mut self.mode
             && last.elapsed() >= poll.pause(least)
         {
             let debounce = &mut self.debounce;
@@ -99,7 +99,7 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// What is due to be told. What must be looked at again is watched by then.
+    /// Returns the report that is due. Everything it names is watched by then.
     pub(super) fn take(&mut self) -> Option<Stir> {
         let stir = self.debounce.take(Instant::now())?;
         if self.stale {
@@ -108,7 +108,7 @@ impl<'a> Lookout<'a> {
         Some(stir)
     }
 
-    /// Watches, from nothing, all folders that the rules admit.
+    /// Watches all folders that the rules admit, from scratch.
     pub(super) fn set(&mut self) {
         self.stale = false;
         self.roots = self.roots.reopened();
@@ -122,22 +122,22 @@ impl<'a> Lookout<'a> {
                 root.is_folder.then(new)
             })
             .collect();
-        if matches!(self.eye, Eye::Poll(..)) {
+        if matches!(self.mode, WatchMode::Poll(..)) {
             return;
         }
-        // The old watches go first: both together could pass the system's limit.
-        self.eye = Eye::Closed;
-        if self.set_nest().is_err() {
+        // The old watches are removed first, because both together could exceed the system's limit.
+        self.mode = WatchMode::Closed;
+        if self.watch_folders().is_err() {
             self.fall_back();
         }
     }
 
-    fn set_nest(&mut self) -> Result<(), Full> {
-        let mut nest = Nest::new(&self.inbox, self.most)?;
+    fn watch_folders(&mut self) -> Result<(), Full> {
+        let mut watches = FolderWatches::new(&self.inbox, self.most)?;
         for (number, root) in self.roots.each() {
             let Some(Some(gate)) = self.gates.get_mut(number) else {
                 if let Some(folder) = root.real.parent() {
-                    nest.add_holder(folder)?;
+                    watches.add_holder(folder)?;
                 }
                 continue;
             };
@@ -150,10 +150,10 @@ impl<'a> Lookout<'a> {
             let mut full = None;
             let _ = tour.run(root.real.clone(), &mut |step| {
                 let added = match step {
-                    Visit::Folder(folder) if folder == root.real => nest.add_root(folder),
-                    Visit::Folder(folder) => nest.add(folder),
+                    Visit::Folder(folder) if folder == root.real => watches.add_root(folder),
+                    Visit::Folder(folder) => watches.add(folder),
                     Visit::Back(folder) => {
-                        nest.remove(folder);
+                        watches.remove(folder);
                         Ok(())
                     }
                     Visit::Met(_) | Visit::Left | Visit::Unread => Ok(()),
@@ -167,22 +167,22 @@ impl<'a> Lookout<'a> {
             gate.forget();
             full.map_or(Ok(()), Err)?;
         }
-        self.eye = Eye::Nest(nest);
+        self.mode = WatchMode::Folders(watches);
         Ok(())
     }
 
     fn fall_back(&mut self) {
         let mut poll = Poll::default();
         poll.look(self.given, &self.rules, self.stop, &mut |_| {});
-        self.eye = Eye::Poll(poll, Instant::now());
-        self.lose(
+        self.mode = WatchMode::Poll(poll, Instant::now());
+        self.rescan(
             "the system's limit of watched folders is reached; \
-             all files are looked at every few seconds instead",
+             all files are checked every few seconds instead",
         );
     }
 
-    fn lose(&mut self, why: &str) {
-        self.debounce.lose(why, Instant::now());
+    fn rescan(&mut self, why: &str) {
+        self.debounce.rescan(why, Instant::now());
         self.stale = true;
     }
 
@@ -198,7 +198,7 @@ impl<'a> Lookout<'a> {
             self.fall_back();
         }
         if let Some(why) = news.lost {
-            self.lose(&why);
+            self.rescan(&why);
         }
         for path in &news.shaped {
             self.look_at(path, true);
@@ -208,11 +208,12 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// Tells what there is at a path. `shaped`: it may be another than before.
+    /// Notes the change of a path. If `shaped` is true, the path may be a different file or folder
+    /// than before.
     fn look_at(&mut self, path: &Path, shaped: bool) {
-        // Its number may be in use again already, so the check of the roots alone is not enough.
+        // The inode may already be in use again, so the check of the roots alone is not enough.
         if shaped && self.anchors.iter().any(|anchor| anchor.folder == path) {
-            return self.lose(&format!("`{}` came or went", path.display()));
+            return self.rescan(&format!("`{}` appeared or disappeared", path.display()));
         }
         let Some((number, is_folder, real)) = self
             .roots
@@ -229,23 +230,23 @@ impl<'a> Lookout<'a> {
             return;
         };
         if LISTS.contains(&name) || name == SETTINGS_FILE {
-            return self.lose(&format!("`{}` changed", path.display()));
+            return self.rescan(&format!("`{}` changed", path.display()));
         }
         if makes_palace(name) && shaped {
-            // A palace that is being made: what is in it is not for us.
-            if let (Eye::Nest(nest), Some(folder)) = (&mut self.eye, path.parent()) {
-                nest.remove(folder);
+            // A palace is being created, and its content must not be watched.
+            if let (WatchMode::Folders(watches), Some(folder)) = (&mut self.mode, path.parent()) {
+                watches.remove(folder);
             }
             return;
         }
         let kind = fs::symlink_metadata(path).map(|found| found.file_type());
         let mut was_folder = false;
         let is_folder = kind.as_ref().is_ok_and(fs::FileType::is_dir);
-        if let Eye::Nest(nest) = &mut self.eye {
-            if is_folder && !shaped && nest.has(path) {
+        if let WatchMode::Folders(watches) = &mut self.mode {
+            if is_folder && !shaped && watches.has(path) {
                 return;
             }
-            was_folder = nest.remove(path);
+            was_folder = watches.remove(path);
         }
         let admitted = self
             .gates
@@ -271,14 +272,15 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// Watches a folder that appeared. What is in it may be older than its watch, so all of it
-    /// counts as changed.
+    /// Watches a folder that appeared. Its content may be older than its watch, so all of it counts
+    /// as changed.
     fn add_tree(&mut self, number: usize, folder: &Path) {
-        let (Some(Some(gate)), Eye::Nest(nest)) = (self.gates.get_mut(number), &mut self.eye)
+        let (Some(Some(gate)), WatchMode::Folders(watches)) =
+            (self.gates.get_mut(number), &mut self.mode)
         else {
             return;
         };
-        if !gate.stand_above(folder) {
+        if !gate.enter_above(folder) {
             return;
         }
         let mut links = Links::new(self.roots.clone(), &self.rules);
@@ -292,9 +294,9 @@ impl<'a> Lookout<'a> {
         let mut full = false;
         let _ = tour.run(folder.to_path_buf(), &mut |step| {
             match step {
-                Visit::Folder(folder) => full = nest.add(folder).is_err(),
+                Visit::Folder(folder) => full = watches.add(folder).is_err(),
                 Visit::Back(folder) => {
-                    nest.remove(folder);
+                    watches.remove(folder);
                 }
                 Visit::Met(Met::File(found)) => debounce.note(found.path, Instant::now()),
                 Visit::Met(_) | Visit::Left | Visit::Unread => {}
@@ -310,7 +312,7 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// Notices roots that went, came back or are others than before.
+    /// Detects roots that disappeared, came back or were replaced.
     pub(super) fn check_roots(&mut self) {
         let now: Vec<Anchor> = self
             .roots
@@ -328,7 +330,7 @@ impl<'a> Lookout<'a> {
             "is gone"
         };
         let why = format!("`{}` {what}", anchor.real.display());
-        self.lose(&why);
+        self.rescan(&why);
         self.anchors = now;
     }
 }

@@ -1,5 +1,6 @@
-//! The folders that the system watches for us, one by one: a folder that the rules leave out costs nothing. Where
-//! the system can only watch whole trees cheaply, it watches the roots and the rules sift what it tells.
+//! The folders that the system watches, one by one, so that a folder that the rules leave out costs
+//! nothing. If the system can watch whole trees cheaply, it watches the roots, and the rules filter
+//! its events.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,18 +14,18 @@ use super::inbox::Inbox;
 
 /// The watched folders.
 #[derive(Debug)]
-pub(super) struct Nest {
+pub(super) struct FolderWatches {
     watcher: RecommendedWatcher,
     folders: BTreeSet<PathBuf>,
     most: usize,
 }
 
-/// The system watches no more folders for us.
+/// The system cannot watch more folders.
 #[derive(Debug)]
 pub(super) struct Full;
 
-impl Nest {
-    /// A nest of at most `most` folders; what happens in them goes into the inbox.
+impl FolderWatches {
+    /// Creates a set of at most `most` watched folders. Events go into the inbox.
     pub(super) fn new(inbox: &Arc<Inbox>, most: usize) -> Result<Self, Full> {
         let inbox = Arc::clone(inbox);
         let config = Config::default().with_follow_symlinks(false);
@@ -40,7 +41,8 @@ impl Nest {
         RecommendedWatcher::kind() == WatcherKind::Inotify
     }
 
-    /// Watches a folder that is a root, with all below where folders are not watched one by one.
+    /// Watches a folder that is a root, including everything below it if folders are not watched
+    /// one by one.
     pub(super) fn add_root(&mut self, folder: &Path) -> Result<(), Full> {
         self.watch(
             folder,
@@ -52,7 +54,7 @@ impl Nest {
         )
     }
 
-    /// Watches what happens directly in a folder that holds a root which is a file.
+    /// Watches the folder that contains a root which is a file.
     pub(super) fn add_holder(&mut self, folder: &Path) -> Result<(), Full> {
         if self.folders.contains(folder) {
             return Ok(());
@@ -80,7 +82,7 @@ impl Nest {
                 Ok(())
             }
             Err(error) => match error.kind {
-                // Gone again, or not ours to see: there is nothing to watch.
+                // The folder is gone again or not accessible, so there is nothing to watch.
                 ErrorKind::PathNotFound => Ok(()),
                 ErrorKind::Io(error)
                     if matches!(
@@ -101,7 +103,7 @@ impl Nest {
         self.folders.contains(folder)
     }
 
-    /// Stops watching the folder and all below it. True when it was watched.
+    /// Stops watching the folder and everything below it. Returns `true` if it was watched.
     pub(super) fn remove(&mut self, folder: &Path) -> bool {
         let from = (Bound::Included(folder), Bound::Unbounded);
         let gone: Vec<PathBuf> = self
@@ -113,7 +115,8 @@ impl Nest {
         for each in &gone {
             self.folders.remove(each);
             if Self::folder_by_folder() {
-                // The system forgets what was deleted by itself and says so here.
+                // The system drops the watches of deleted folders itself, and then returns an error
+                // here.
                 let _ = self.watcher.unwatch(each);
             }
         }
@@ -128,16 +131,16 @@ mod tests {
     #[test]
     fn a_removed_folder_goes_with_all_below_it_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let mut nest = Nest::new(&Arc::new(Inbox::default()), usize::MAX).unwrap();
+        let mut watches = FolderWatches::new(&Arc::new(Inbox::default()), usize::MAX).unwrap();
         let at = |name: &str| dir.path().join(name);
         for name in ["a", "a/b", "a/b/c", "a-b", "ab"] {
             std::fs::create_dir(at(name)).unwrap();
-            nest.add(&at(name)).unwrap();
+            watches.add(&at(name)).unwrap();
         }
-        nest.add(&at("nothing")).unwrap();
-        assert!(nest.remove(&at("a")));
-        assert!(!nest.remove(&at("a")));
-        let left: Vec<_> = nest.folders.iter().cloned().collect();
+        watches.add(&at("nothing")).unwrap();
+        assert!(watches.remove(&at("a")));
+        assert!(!watches.remove(&at("a")));
+        let left: Vec<_> = watches.folders.iter().cloned().collect();
         assert_eq!(left, [at("a-b"), at("ab")]);
     }
 }
