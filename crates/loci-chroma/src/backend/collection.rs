@@ -37,7 +37,7 @@ impl View {
         self.mirror.warnings(self.collection.name())
     }
 
-    /// Drawers that have another part in the mirror than in the source.
+    /// Drawers whose part in the mirror differs from the source.
     fn parts(&self) -> Option<&BTreeMap<String, Option<MetaValue>>> {
         let about = self.mirror.named(self.collection.name())?;
         (!about.parts.is_empty()).then_some(&about.parts)
@@ -67,7 +67,7 @@ impl ChromaCollection {
         })
     }
 
-    /// The collection in the mirror of the directory as it is now.
+    /// The collection in the mirror of the directory's current state.
     fn view(&self) -> Result<View> {
         let mirror = self.palace.mirror()?;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl ChromaCollection {
         Ok(current.clone())
     }
 
-    /// Reads from the mirror; once more if another process has replaced it meanwhile.
+    /// Reads from the mirror, and tries again if another process has replaced it in the meantime.
     fn read<T>(&self, mut read: impl FnMut(&View) -> Result<T>) -> Result<T> {
         let view = self.view()?;
         match read(&view) {

@@ -1,4 +1,4 @@
-//! Brings the records of a directory into its mirror.
+//! Copies the records of a directory into its mirror.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -23,7 +23,8 @@ use crate::finding::Severity;
 use crate::records::Record;
 use crate::survey::Survey;
 
-/// A drawer that is written and deleted again to fix the dimension of a collection without vectors.
+/// A drawer that is written and deleted again, to fix the dimension of a collection without
+/// vectors.
 const DIMENSION: &str = "loci:dimension";
 
 /// Fills the palace with all collections.
@@ -50,7 +51,7 @@ pub(super) fn fill(
                 let target = create(backend, palace, row, &about.name, embedder)?;
                 fill_collection(directory, index, &survey, &*target, dimension, &mut about)?;
             }
-            // The other collections are not less readable for it.
+            // Damage to one collection does not stop the others.
             Err(error @ Error::Corrupt { .. }) => {
                 create(backend, palace, row, &about.name, None)?;
                 about.unread = Some(unread(&about.name, &error));
@@ -104,16 +105,16 @@ fn fill_collection(
 }
 
 fn unread(name: &str, error: &Error) -> String {
-    format!("collection `{name}` cannot be read to its end: {error}")
+    format!("collection `{name}` cannot be read completely: {error}")
 }
 
-/// Gathers records into batches that a collection takes.
+/// Gathers records into batches of a size that a collection accepts.
 struct Filler<'a> {
     collection: &'a dyn Collection,
     dimension: Option<usize>,
     recency: &'a Recency,
-    /// The last change of the database: when a record without a date was added at the latest. The
-    /// day on which the mirror is made says nothing about a record.
+    /// The last change of the database. A record without a date was added at this time or earlier.
+    /// The day on which the mirror is built says nothing about a record.
     newest: Option<i64>,
     twins: Twins,
     losses: Losses,
@@ -189,7 +190,7 @@ fn batch(records: Vec<Fitted>) -> Batch {
     batch
 }
 
-/// The length that vectors have, unless no collection could have such.
+/// The length of the vectors, unless a collection cannot have that dimension.
 fn dimension(survey: &Survey, row: &CollectionRow) -> Option<usize> {
     survey
         .dimension
@@ -197,7 +198,8 @@ fn dimension(survey: &Survey, row: &CollectionRow) -> Option<usize> {
         .filter(|dimension| (1..=MAX_DIMENSION).contains(dimension))
 }
 
-/// Makes the collection with its embedder pinned, and opens it without: nothing is embedded on the way.
+/// Creates the collection with its embedder pinned, and opens it without one, so that nothing is
+/// embedded.
 fn create(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -213,7 +215,7 @@ fn create(
     backend.get_collection(palace, name, false, &CollectionOptions::default())
 }
 
-/// An embedder of which only the name is known.
+/// An embedder of which only the identity is known.
 struct Pinned(EmbedderIdentity);
 
 impl Embedder for Pinned {
@@ -229,7 +231,7 @@ impl Embedder for Pinned {
     }
 }
 
-/// What is wrong with a collection, in one sentence; nothing if all is well.
+/// The problems of a collection in one sentence; `None` if it has none.
 fn drift(survey: &Survey) -> Option<String> {
     let mut serious = survey
         .findings
@@ -252,7 +254,8 @@ fn drift(survey: &Survey) -> Option<String> {
     ))
 }
 
-/// A name of its own for every collection: ChromaDB's, unless two databases have the same or Loci cannot have it.
+/// A unique name for every collection. It is ChromaDB's own name, unless two databases have the
+/// same one or Loci does not accept it.
 fn names(rows: &[CollectionRow]) -> Vec<String> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|at| {

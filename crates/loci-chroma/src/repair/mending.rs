@@ -26,7 +26,8 @@ pub(super) fn apply(connection: &Connection, work: &Work) -> Result<Vec<Change>>
 }
 
 fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
-    let failed = |error: rusqlite::Error| database::failed(Path::new(DATABASE), "repairing", &error);
+    let failed =
+        |error: rusqlite::Error| database::failed(Path::new(DATABASE), "repairing", &error);
     let mut changes = Vec::new();
     sequence::register(connection).map_err(failed)?;
     if !work.only_vectors {

@@ -135,7 +135,7 @@ pub(super) fn null_documents(connection: &Connection, write: bool) -> Result<Vec
         )?;
     }
     Ok(vec![Change::new(
-        "null documents taken out of the queue",
+        "null documents removed from the queue",
         count,
     )])
 }

@@ -30,7 +30,11 @@ pub(super) fn mend(connection: &Connection, write: bool) -> Result<Vec<Change>> 
     let spoiled = "typeof(seq_id) = 'integer' AND sequence_number(seq_id) <> seq_id";
     let mut changes = Vec::new();
     for (what, table, condition) in [
-        ("sequence ids of records converted to numbers", "embeddings", blobs),
+        (
+            "sequence ids of records converted to numbers",
+            "embeddings",
+            blobs,
+        ),
         ("watermarks converted to numbers", "max_seq_id", blobs),
         ("spoiled watermarks decoded", "max_seq_id", spoiled),
     ] {

@@ -52,7 +52,7 @@ pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result
     Ok(vec![
         Change::new("watermarks beyond every write lowered", lowered),
         Change::new(
-            "rows beyond every write taken out of the queue",
+            "rows beyond every write removed from the queue",
             holders(connection, work, write)?,
         ),
     ])

@@ -572,7 +572,7 @@ fn what_does_not_fit_a_palace_is_left_out_and_said() {
     let message = said.unwrap().message();
     for part in [
         "1 records are left out",
-        "1 texts are cut",
+        "1 texts are truncated",
         "2 values of metadata",
     ] {
         assert!(message.contains(part), "{message}");

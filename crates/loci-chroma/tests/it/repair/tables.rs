@@ -251,7 +251,7 @@ fn a_full_text_index_that_disagrees_inside_is_made_anew_in_place() {
         .iter()
         .map(|change| change.what.as_str())
         .collect();
-    assert_eq!(what, ["full-text index made anew, entries that were wrong"]);
+    assert_eq!(what, ["full-text index rebuilt, wrong entries"]);
     let problems = judge(&scene.directory, &scene.expected)
         .unwrap()
         .problems(&scene.expected);

@@ -118,7 +118,7 @@ fn a_queue_that_was_brought_up_to_the_largest_number_ends_at_the_last_write_agai
         changes(&report),
         [
             ("watermarks beyond every write lowered", 2),
-            ("rows beyond every write taken out of the queue", 1)
+            ("rows beyond every write removed from the queue", 1)
         ]
     );
     assert!(!repaired(&scene.directory).changed);
@@ -160,7 +160,7 @@ fn an_index_without_its_watermark_is_reported_and_chromadb_0_6_queries_it_after_
     // 0.6 itself wrote the null documents, which 1.x cannot read.
     assert_eq!(codes(&scene), ["seq_id_missing", "queue_null_document"]);
     let report = repaired(&scene.directory);
-    let restored = ("watermarks of indexes made again", 1);
+    let restored = ("watermarks of indexes restored", 1);
     assert!(changes(&report).contains(&restored), "{report:#?}");
     assert_eq!(report.set_aside, []);
     assert_eq!(codes(&scene), [""; 0]);
