@@ -509,8 +509,8 @@ impl Search<'_> {
             metadata: content.metadata,
             ids: vec![missing.id.clone()],
             labels: missing.label().into_iter().collect(),
-            reason: "its row is gone, and no text certainly belongs to it: it had none, the text is lost or on a line \
-                     without an id, or the record was deleted",
+            reason: "its row is lost, and no text certainly belongs to it; either it had none, or the text is lost or on a \
+                     line without an id, or the record was deleted",
         })
     }
 

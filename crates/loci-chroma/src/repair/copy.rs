@@ -53,7 +53,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             let target = to.join(entry.file_name());
             let kind = entry
                 .file_type()
-                .map_err(|source| Error::io("cannot look at", &path, source))?;
+                .map_err(|source| Error::io("cannot read", &path, source))?;
             // Segments may be links to another disk. Links to directories are followed at the top
             // level only.
             if kind.is_dir() || kind.is_symlink() && path.is_dir() && from == top {

@@ -143,7 +143,7 @@ fn rows_that_name_no_segment_are_not_called_gone() {
     assert_eq!(
         message("collection_lost").unwrap(),
         format!(
-            "{stray} records name a segment that the catalog does not have, so no collection has them"
+            "{stray} records name a segment that is not in the catalog, so they belong to no collection"
         )
     );
     assert_eq!(message("vectors_unreachable"), None);

@@ -105,10 +105,7 @@ impl Facts<'_> {
     fn header_count(&self, header: &Header, found: &mut Vec<Finding>) {
         let elements = self.scan.elements.len() as u64;
         let (message, consequence) = if header.count > header.max_elements {
-            (
-                "the header counts more elements than its capacity",
-                REFUSES,
-            )
+            ("the header counts more elements than its capacity", REFUSES)
         } else if header.max_elements > header.count.max(elements).max(FEW).saturating_mul(64) {
             (
                 "the header claims a capacity far above the number of elements",
