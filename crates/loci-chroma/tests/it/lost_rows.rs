@@ -175,7 +175,7 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
         );
         for finding in reading.diagnosis.all() {
             assert!(
-                !finding.consequence.contains("in no file here"),
+                !finding.consequence.contains("in none of the files"),
                 "{name}: {finding:?}"
             );
             assert_ne!(finding.code.as_str(), "metadata_orphans", "{name}");

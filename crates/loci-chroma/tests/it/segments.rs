@@ -154,7 +154,7 @@ fn rows_that_name_no_segment_are_not_called_gone() {
         .find(|finding| finding.code.as_str() == "ghosts");
     let ghosts = &ghosts.unwrap().message;
     assert!(
-        ghosts.contains("name a segment that the catalog does not have"),
+        ghosts.contains("name a segment that is not in the catalog"),
         "{ghosts}"
     );
     for finding in diagnosis.all() {
