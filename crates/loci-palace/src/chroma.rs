@@ -15,18 +15,18 @@ use serde::Serialize;
 use crate::rescue::diagnose;
 use crate::{ForeignFinding, Severity};
 
-/// What a repair of a ChromaDB directory did, and what is wrong all the same.
+/// The result of repairing a ChromaDB directory, and the problems that remain.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RepairAnswer {
-    /// What was done.
+    /// The report of the repair.
     #[serde(flatten)]
     pub report: RepairReport,
-    /// What is still wrong, notes aside. Empty in a dry run that would change something.
+    /// The remaining problems, without notes. Empty in a dry run that would change something.
     pub remaining: Vec<ForeignFinding>,
 }
 
 impl RepairAnswer {
-    /// Looks at the directory once more.
+    /// Diagnoses the directory again.
     pub(crate) fn of(report: RepairReport) -> Self {
         let found = match (report.changed, report.dry_run) {
             (true, true) => Vec::new(),
@@ -47,14 +47,14 @@ impl RepairAnswer {
         }
     }
 
-    /// Whether every record has its vector and its metadata again.
+    /// Whether every record has its vector and its metadata.
     pub fn has_all_records(&self) -> bool {
         self.report.collections.iter().all(|of| {
             of.needs_embedding.is_empty() && of.lost.is_empty() && of.metadata_lost.is_empty()
         }) && self.report.candidates == 0
     }
 
-    /// Whether nothing is wrong any more.
+    /// Whether no problem remains.
     pub fn ok(&self) -> bool {
         self.has_all_records() && self.remaining.is_empty()
     }

@@ -159,7 +159,7 @@ fn rows_that_name_no_segment_are_not_called_gone() {
     );
     for finding in diagnosis.all() {
         let message = &finding.message;
-        assert!(!message.contains("row is gone"), "{message}");
+        assert!(!message.contains("row is lost"), "{message}");
         assert!(!message.contains("lost the row"), "{message}");
     }
     let found = read(&scene.directory);

@@ -106,8 +106,8 @@ fn record(
     if let Some(content) = &content
         && !agrees(content, cells::text(row, "content_hash"))
     {
-        let said = MetaValue::Str("the text differs from its hash".into());
-        metadata.0.insert("damaged".into(), said);
+        let reason = MetaValue::Str("the text differs from its hash".into());
+        metadata.0.insert("damaged".into(), reason);
     }
     Some(ForeignRecord {
         id,
