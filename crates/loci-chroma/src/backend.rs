@@ -7,13 +7,13 @@
 mod about;
 mod cache;
 mod collection;
+mod duplicates;
 mod filling;
 mod fingerprint;
 mod fitting;
 mod mirror;
 mod recency;
 mod restored_view;
-mod twins;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -181,7 +181,7 @@ fn database(directory: &Directory, found: &mut Vec<Finding>) {
 
 fn directories(directory: &Directory, found: &mut Vec<Finding>) {
     let (drifted, orphans): (Vec<String>, Vec<String>) = directory
-        .set_aside(None)
+        .quarantined(None)
         .into_iter()
         .partition(|name| name.contains(DRIFT));
     if !drifted.is_empty() {

@@ -104,7 +104,7 @@ impl Directory {
     /// Index directories that no collection uses. The quarantined directories of `segment` come
     /// first, latest first. If `segment` is given, those of other collections are left out: they
     /// hold other vectors, even under the same ids.
-    pub(crate) fn set_aside(&self, segment: Option<&str>) -> Vec<String> {
+    pub(crate) fn quarantined(&self, segment: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = self
             .index_directories()
             .into_iter()

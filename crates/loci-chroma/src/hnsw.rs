@@ -273,19 +273,19 @@ impl SegmentFiles {
         metric: Metric,
         dimension: Option<usize>,
     ) -> io::Result<(Option<Layout>, bool)> {
-        let told = header.and_then(Header::layout);
-        if let Some(told) = told
-            && dimension.is_none_or(|dimension| dimension == told.dimension)
+        let from_header = header.and_then(Header::layout);
+        if let Some(from_header) = from_header
+            && dimension.is_none_or(|dimension| dimension == from_header.dimension)
         {
-            return Ok((Some(told), true));
+            return Ok((Some(from_header), true));
         }
-        let preferred = match told {
-            Some(told) => vec![told],
+        let preferred = match from_header {
+            Some(from_header) => vec![from_header],
             None => header.map_or_else(Vec::new, Header::guesses),
         };
         let (data, bytes) = &mut self.data;
-        let best = fitting(data, *bytes, metric, preferred, dimension)?.or(told);
-        Ok((best, best.is_some() && best == told))
+        let best = fitting(data, *bytes, metric, preferred, dimension)?.or(from_header);
+        Ok((best, best.is_some() && best == from_header))
     }
 
     /// Reads links and records. `certain` is the count of a trusted header.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
 use crate::finding::counted;
-use crate::repair::{Choice, Prepared, refuse_while_open, set_aside};
+use crate::repair::{Choice, Prepared, quarantine_segment, refuse_while_open};
 use crate::survey::Origin;
 use candidates::Candidate;
 
@@ -231,7 +231,7 @@ fn rename_all(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         // Nothing is deleted. A failed rename is reported for its directory and does not stop the
         // others.
-        match set_aside(&directory.from, &stamp) {
+        match quarantine_segment(&directory.from, &stamp) {
             Ok(moved) => {
                 tracing::info!(
                     from = %moved.from.display(),

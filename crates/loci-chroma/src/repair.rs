@@ -12,7 +12,6 @@ mod copy;
 mod database;
 mod fresh;
 mod lines;
-mod mending;
 mod models;
 mod pending;
 mod plan;
@@ -24,6 +23,7 @@ mod restore;
 mod rows;
 mod sequence;
 mod spool;
+mod steps;
 mod tables;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -37,7 +37,7 @@ use std::time::Duration;
 use loci_core::clock::file_stamp;
 use loci_core::{Error, Result};
 
-pub(crate) use aside::set_aside;
+pub(crate) use aside::quarantine_segment;
 pub use lines::write_candidates;
 pub use models::Models;
 pub(crate) use plan::{Choice, Plan, Work, is_damaged};
@@ -169,7 +169,7 @@ impl Prepared {
     /// The changes that a repair makes.
     pub(crate) fn report(&self, dry_run: bool) -> Result<RepairReport> {
         let mut report = self.work.report(self.findings.clone(), dry_run);
-        report.changes = mending::count(self.directory.snapshot().connection(), &self.work)?;
+        report.changes = steps::count(self.directory.snapshot().connection(), &self.work)?;
         if self.is_salvaged() {
             report.changes.insert(0, fresh::change());
         }
@@ -194,7 +194,7 @@ impl Prepared {
         let failed = |error| database::failed(&database, "testing the repair on a copy of", &error);
         database::prepare(connection).map_err(failed)?;
         let transaction = connection.unchecked_transaction().map_err(failed)?;
-        mending::apply(&transaction, &self.work)
+        steps::apply(&transaction, &self.work)
     }
 
     /// Makes the backup, commits the transaction, renames the segments and verifies the result.
@@ -294,7 +294,7 @@ fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Cha
     if database::fingerprint(&transaction)? != expected {
         return Err(database::changed(database));
     }
-    let changes = mending::apply(&transaction, work)?;
+    let changes = steps::apply(&transaction, work)?;
     // The backup and the JSON files are durable, and SQLite syncs the database on commit. A crash
     // before the commit leaves the old rows. A crash after it leaves every vector in the queue and
     // the old segments in place. A second run then finishes the repair.
@@ -314,7 +314,7 @@ pub(crate) fn rename_segments(work: &Work, report: &mut RepairReport, stamp: &st
         if from.is_dir() {
             // The queue holds the vectors of this segment durably. A crash between two renames
             // leaves some segments in place; a second run renames them.
-            report.set_aside.push(set_aside(&from, stamp)?);
+            report.set_aside.push(quarantine_segment(&from, stamp)?);
         }
     }
     Ok(())

@@ -20,8 +20,8 @@ pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, readout:
     if kept {
         metadata.0.insert(key.to_owned(), value);
     } else {
-        let shown: String = key.chars().take(SHOWN).collect();
-        readout.leave(&format!("metadata key `{}`", shown.escape_debug()));
+        let excerpt: String = key.chars().take(SHOWN).collect();
+        readout.leave(&format!("metadata key `{}`", excerpt.escape_debug()));
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod doctor;
 mod drawers;
+mod duplicates;
 mod fitting;
 mod intake;
 mod maker;
@@ -15,7 +16,6 @@ mod proof;
 mod relations;
 mod report;
 mod target;
-mod twins;
 
 use std::cell::RefCell;
 use std::collections::HashSet;

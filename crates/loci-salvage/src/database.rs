@@ -127,8 +127,8 @@ impl DatabaseFile {
         self.map().1.schema.clone()
     }
 
-    /// Whether every page and cell of the tree under `root` is readable. Only then does a row that
-    /// a scan did not return not exist.
+    /// Whether every page and cell of the tree under `root` is readable. Otherwise a
+    /// row that a scan did not return may still exist.
     pub fn is_whole(&self, root: u32) -> bool {
         whole::is_whole(&self.pages, root)
     }

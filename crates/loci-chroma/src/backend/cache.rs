@@ -21,7 +21,7 @@ pub(super) fn of_user() -> Option<PathBuf> {
 
 /// Creates a directory for a new mirror that only its owner can read. It is in the system's
 /// temporary directory if `shelf` is not writable.
-pub(super) fn workshop(shelf: Option<&Path>) -> io::Result<TempDir> {
+pub(super) fn staging(shelf: Option<&Path>) -> io::Result<TempDir> {
     let made = shelf.map(|shelf| -> io::Result<TempDir> {
         loci_files::create_directory(shelf)?;
         let directory = private(BUILDING).tempdir_in(shelf)?;

@@ -11,9 +11,9 @@ use loci_core::{
 };
 
 use super::OpenPalace;
+use super::duplicates::restore;
 use super::mirror::Mirror;
 use super::restored_view::RestoredView;
-use super::twins::restore;
 
 pub(super) struct ChromaCollection {
     palace: Arc<OpenPalace>,
@@ -99,7 +99,7 @@ impl ChromaCollection {
     }
 }
 
-fn shown(view: &View, mut answer: GetResult) -> GetResult {
+fn as_in_the_source(view: &View, mut answer: GetResult) -> GetResult {
     if let Some(parts) = view.parts() {
         for (id, metadata) in answer.ids.iter().zip(&mut answer.metadatas) {
             restore(parts, id, metadata);
@@ -185,7 +185,7 @@ impl Collection for ChromaCollection {
     }
 
     fn get(&self, get: &Get) -> Result<GetResult> {
-        self.read(|view| Ok(shown(view, view.collection.get(get)?)))
+        self.read(|view| Ok(as_in_the_source(view, view.collection.get(get)?)))
     }
 
     fn get_recent(
@@ -196,7 +196,7 @@ impl Collection for ChromaCollection {
     ) -> Result<GetResult> {
         self.read(|view| {
             let answer = view.collection.get_recent(limit, selection, include)?;
-            Ok(shown(view, answer))
+            Ok(as_in_the_source(view, answer))
         })
     }
 

@@ -13,9 +13,9 @@ use loci_core::{
 use loci_sqlite::SqliteBackend;
 
 use super::about::{About, AboutCollection};
+use super::duplicates::Duplicates;
 use super::fitting::{Fitted, Losses};
 use super::recency::Recency;
-use super::twins::Twins;
 use super::{KnownEmbedders, embedder_of};
 use crate::catalog::CollectionRow;
 use crate::directory::{DATABASE, Directory};
@@ -77,7 +77,7 @@ fn fill_collection(
         dimension,
         recency: &recency,
         newest: newest(directory),
-        twins: Twins::default(),
+        duplicates: Duplicates::default(),
         losses: Losses::default(),
         waiting: Vec::new(),
         text_bytes: 0,
@@ -89,13 +89,15 @@ fn fill_collection(
             .try_for_each(|record| filler.take(record))
     });
     filler.flush()?;
-    let Filler { twins, losses, .. } = filler;
+    let Filler {
+        duplicates, losses, ..
+    } = filler;
     about.unread = match read {
         Ok(()) => losses.sentence(&about.name),
         Err(error @ Error::Corrupt { .. }) => Some(unread(&about.name, &error)),
         Err(error) => return Err(error),
     };
-    about.parts = twins.into_parts();
+    about.parts = duplicates.into_parts();
     recency.restore(collection)?;
     if let (None, Some(dimension)) = (collection.dimension()?, dimension) {
         collection.add(&Batch::new([DIMENSION]).embeddings([vec![0.0; dimension]]))?;
@@ -116,7 +118,7 @@ struct Filler<'a> {
     /// The last change of the database. A record without a date was added at this time or earlier.
     /// The day on which the mirror is built says nothing about a record.
     newest: Option<i64>,
-    twins: Twins,
+    duplicates: Duplicates,
     losses: Losses,
     waiting: Vec<Fitted>,
     text_bytes: usize,
@@ -131,7 +133,7 @@ impl Filler<'_> {
         self.dimension = self
             .dimension
             .or_else(|| Some(fitted.vector.as_ref()?.len()));
-        self.twins.set_apart(&mut fitted);
+        self.duplicates.make_unique(&mut fitted);
         self.recency.mark(&mut fitted);
         let (text, vector) = (fitted.text_bytes(), fitted.vector_bytes());
         if self.waiting.len() >= MAX_BATCH_RECORDS

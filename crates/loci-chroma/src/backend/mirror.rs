@@ -61,11 +61,11 @@ impl Mirror {
             let made = make(&source, shelf.as_deref(), settings.known);
             // The directory changed during the read, so the next attempt may succeed.
             if fingerprint::of(&source)? == fingerprint {
-                let shelved = shelve(made?, shelf.as_deref(), &fingerprint)?;
+                let published = publish(made?, shelf.as_deref(), &fingerprint)?;
                 if let Some(mirrors) = &settings.mirrors {
                     cache::sweep(mirrors);
                 }
-                return Ok(shelved.into_mirror(source, fingerprint, settings));
+                return Ok(published.into_mirror(source, fingerprint, settings));
             }
         }
         Err(Error::Busy {
@@ -184,34 +184,34 @@ fn opened(place: &Path) -> Option<Kept> {
 /// Builds a mirror under a temporary name.
 fn make(source: &Path, shelf: Option<&Path>, known: KnownEmbedders) -> Result<TempDir> {
     let directory = Directory::open(source)?;
-    let workshop = cache::workshop(shelf)
+    let staging = cache::staging(shelf)
         .map_err(|error| Error::io("cannot build a mirror in", std::env::temp_dir(), error))?;
-    let palace = PalaceRef::local(workshop.path().join(PALACE));
+    let palace = PalaceRef::local(staging.path().join(PALACE));
     let backend = SqliteBackend::default();
     backend.create_palace(&palace)?;
     let about = filling::fill(&directory, source, &backend, &palace, known)?;
     backend.close()?;
-    about.write(workshop.path())?;
-    Ok(workshop)
+    about.write(staging.path())?;
+    Ok(staging)
 }
 
 /// Renames a mirror into place, or uses the one that another process has just put there.
-fn shelve(workshop: TempDir, shelf: Option<&Path>, fingerprint: &str) -> Result<Kept> {
-    if let Some(shelf) = shelf.filter(|shelf| workshop.path().starts_with(shelf)) {
+fn publish(staging: TempDir, shelf: Option<&Path>, fingerprint: &str) -> Result<Kept> {
+    if let Some(shelf) = shelf.filter(|shelf| staging.path().starts_with(shelf)) {
         let place = shelf.join(fingerprint);
         // The mirror is complete and closed. If another process was first, the rename fails because
         // its directory is not empty. Older mirrors are removed only after a newer one is in place.
-        if std::fs::rename(workshop.path(), &place).is_ok() {
+        if std::fs::rename(staging.path(), &place).is_ok() {
             cache::clear(shelf, fingerprint);
         }
         if let Some(kept) = opened(&place) {
             return Ok(kept);
         }
     }
-    let mut kept = opened(workshop.path()).ok_or_else(|| Error::Internal {
+    let mut kept = opened(staging.path()).ok_or_else(|| Error::Internal {
         doing: "opening a mirror".into(),
         detail: "it cannot be read right after it was written".into(),
     })?;
-    kept.temporary = Some(workshop);
+    kept.temporary = Some(staging);
     Ok(kept)
 }

@@ -7,7 +7,7 @@ use loci_core::{
     SearchView, SourceLimits, SpaceVector, Statistics, Surroundings, TermQuery,
 };
 
-use super::twins::restore;
+use super::duplicates::restore;
 
 pub(super) struct RestoredView<'a> {
     pub(super) inner: &'a mut dyn SearchView,

@@ -11,7 +11,7 @@ use super::report::SetAside;
 const ATTEMPTS: usize = 1000;
 
 /// Renames a segment directory to `<name>.drift-<stamp>`.
-pub(crate) fn set_aside(from: &Path, stamp: &str) -> Result<SetAside> {
+pub(crate) fn quarantine_segment(from: &Path, stamp: &str) -> Result<SetAside> {
     let to = free_name(from, &format!(".drift-{stamp}"))?;
     // Nothing is deleted: the directory keeps every file under the new name, and `free_name` never
     // returns a name that is taken. `put_back` reverses the rename.

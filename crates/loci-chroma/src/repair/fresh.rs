@@ -12,7 +12,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::plan::Work;
 use super::report::Change;
-use super::{database, mending, records};
+use super::{database, records, steps};
 use crate::directory::Directory;
 use crate::snapshot::Snapshot;
 
@@ -53,7 +53,7 @@ fn fill(path: &Path, directory: &Directory, work: &Work) -> Result<Vec<Change>> 
         }
         .advise(Advice::Import { path: None }));
     }
-    let changes = mending::apply(&transaction, work)?;
+    let changes = steps::apply(&transaction, work)?;
     // The file has a temporary name, so a crash on either side of the commit leaves the old
     // database untouched. `backup::put_in_place` renames it only after it is closed.
     transaction.commit().map_err(failed)?;

@@ -25,7 +25,7 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
 }
 
 /// Converts the values that can be decoded.
-pub(super) fn mend(connection: &Connection, write: bool) -> Result<Vec<Change>> {
+pub(super) fn convert(connection: &Connection, write: bool) -> Result<Vec<Change>> {
     let blobs = "typeof(seq_id) = 'blob' AND sequence_number(seq_id) IS NOT NULL";
     let spoiled = "typeof(seq_id) = 'integer' AND sequence_number(seq_id) <> seq_id";
     let mut changes = Vec::new();

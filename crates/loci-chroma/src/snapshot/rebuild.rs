@@ -291,7 +291,7 @@ fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Colu
 }
 
 /// A table as the file's own statement creates it.
-struct Theirs {
+struct FileTable {
     sql: String,
     columns: Vec<Column>,
 }
@@ -299,7 +299,7 @@ struct Theirs {
 /// Tries the file's own statement in a separate database. Accepts it if it creates this table with
 /// known columns only, or with all known columns. A damaged or forged statement creates another
 /// table, misspells columns, or does more than create a table.
-fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<Theirs> {
+fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<FileTable> {
     let lower = sql.trim_start().to_ascii_lowercase();
     if !lower.starts_with("create table") || lower.contains("select") || lower.contains("values") {
         return None;
@@ -312,7 +312,7 @@ fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<Theirs> {
     let has = |columns: &[Column], name: &str| columns.iter().any(|(column, _, _)| column == name);
     let all_known = columns.iter().all(|(name, _, _)| has(known, name));
     let all_there = known.iter().all(|(name, _, _)| has(&columns, name));
-    (!columns.is_empty() && (all_known || all_there)).then(|| Theirs {
+    (!columns.is_empty() && (all_known || all_there)).then(|| FileTable {
         sql: sql.to_owned(),
         columns,
     })

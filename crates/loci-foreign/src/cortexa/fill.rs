@@ -172,10 +172,10 @@ impl<'a> Stretches<'a> {
             let key = Cursor::new(whole).u64().filter(|_| before == KEY);
             let contradicted = key.is_some() && key != id;
             let unlike = if contradicted { 0 } else { UNLIKE };
-            for shown in [id, key.filter(|_| contradicted)].into_iter().flatten() {
+            for visible_id in [id, key.filter(|_| contradicted)].into_iter().flatten() {
                 stretches
                     .by_id
-                    .entry(shown)
+                    .entry(visible_id)
                     .or_default()
                     .push((index, unlike));
             }

@@ -62,7 +62,7 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
             .then("CortexaDB silently drops the last record"),
         );
     }
-    if !gaps.is_empty() || !state.notes.mended.is_empty() {
+    if !gaps.is_empty() || !state.notes.repaired.is_empty() {
         let behind = log
             .frames
             .iter()
@@ -79,7 +79,7 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
                 "bytes",
                 gaps.iter().map(|gap| gap.len() as u64).sum::<u64>(),
             )
-            .list("mended", state.notes.mended.iter().map(|at| *at as u64))
+            .list("mended", state.notes.repaired.iter().map(|at| *at as u64))
             .list(
                 "deletes_lost",
                 state.notes.deletes_lost.iter().map(|at| *at as u64),

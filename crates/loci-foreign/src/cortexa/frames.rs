@@ -11,7 +11,7 @@ pub(super) const HEADER: usize = 8;
 /// The payload length of a `Delete`, the shortest command.
 pub(super) const SHORTEST: usize = 17;
 /// The maximum length of a payload that is repaired by trying every byte.
-const MENDABLE: usize = 64;
+const REPAIRABLE: usize = 64;
 /// How many bytes the search for the next record may checksum, in multiples of the file.
 const WORK: usize = 32;
 /// When that budget is used up, the search covers only records up to this length.
@@ -25,14 +25,14 @@ pub(super) struct Frame {
     /// Its payload.
     pub(super) payload: Range<usize>,
     /// The repaired payload, if it was damaged.
-    pub(super) mended: Option<Vec<u8>>,
+    pub(super) repaired: Option<Vec<u8>>,
 }
 
 impl Frame {
     /// The payload as it was written.
     pub(super) fn bytes<'a>(&'a self, file: &'a [u8]) -> &'a [u8] {
-        match &self.mended {
-            Some(mended) => mended,
+        match &self.repaired {
+            Some(repaired) => repaired,
             None => file.get(self.payload.clone()).unwrap_or_default(),
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn scan(file: &[u8], fits: fn(&[u8]) -> bool) -> Scan {
             scan.frames.push(Frame {
                 offset,
                 payload,
-                mended: None,
+                repaired: None,
             });
             offset = next;
             continue;
@@ -92,7 +92,7 @@ fn gap(file: &[u8], mut range: Range<usize>, fits: fn(&[u8]) -> bool, scan: &mut
             .and_then(|length| range.start.checked_add(HEADER)?.checked_add(length))
             .filter(|end| *end < range.end && range.end - end >= HEADER + SHORTEST);
         let read = [whole, declared].into_iter().flatten().find_map(|end| {
-            let payload = mend(file.get(range.start..end)?, fits)?;
+            let payload = repair(file.get(range.start..end)?, fits)?;
             Some((payload, end))
         });
         let end = match read {
@@ -100,7 +100,7 @@ fn gap(file: &[u8], mut range: Range<usize>, fits: fn(&[u8]) -> bool, scan: &mut
                 scan.frames.push(Frame {
                     offset: range.start,
                     payload: range.start + HEADER..end,
-                    mended: Some(payload),
+                    repaired: Some(payload),
                 });
                 end
             }
@@ -151,7 +151,7 @@ fn stored_checksum(file: &[u8], offset: usize) -> Option<u32> {
 }
 
 /// The original payload of these bytes, if the checksum proves it.
-fn mend(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+fn repair(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let payload = bytes.get(HEADER..)?;
     if payload.len() < SHORTEST {
         return None;
@@ -171,10 +171,10 @@ fn mend(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     if whole {
         return fits(payload).then(|| payload.to_vec());
     }
-    if payload.len() > MENDABLE || length_at(bytes, 0)? != payload.len() {
+    if payload.len() > REPAIRABLE || length_at(bytes, 0)? != payload.len() {
         return None;
     }
-    single_byte(payload, difference).filter(|mended| fits(mended))
+    single_byte(payload, difference).filter(|repaired| fits(repaired))
 }
 
 /// The payload with one byte corrected, if exactly one correction explains the difference of the
@@ -196,9 +196,9 @@ fn single_byte(payload: &[u8], difference: u32) -> Option<Vec<u8>> {
         }
     }
     let (position, change) = found?;
-    let mut mended = payload.to_vec();
-    *mended.get_mut(position)? ^= change;
-    Some(mended)
+    let mut repaired = payload.to_vec();
+    *repaired.get_mut(position)? ^= change;
+    Some(repaired)
 }
 
 /// CRC-32/CKSUM: polynomial 04C11DB7, not reflected, initial value 0, inverted at the end.

@@ -52,7 +52,7 @@ pub(super) struct Notes {
     /// Memories that only a segment has and that were ignored because they were deleted.
     pub(super) left_in_segments: Vec<u64>,
     /// Records that were read although a byte was damaged.
-    pub(super) mended: Vec<usize>,
+    pub(super) repaired: Vec<usize>,
     /// Unreadable ranges of the size of a `Delete`.
     pub(super) deletes_lost: Vec<usize>,
 }
@@ -147,11 +147,11 @@ impl State {
             let Some(entry) = Entry::exactly(bytes) else {
                 continue;
             };
-            let said = digest(&entry);
+            let own_digest = digest(&entry);
             let known = copies.get(&entry.id).map(Vec::as_slice).unwrap_or_default();
             let agrees = |position: &usize| {
                 let copy = self.segments.copies.get(*position);
-                copy.is_some_and(|copy| copy.digest == said)
+                copy.is_some_and(|copy| copy.digest == own_digest)
             };
             // If a segment is damaged, the copy that would agree may be the one that was lost.
             if let Some(last) = known.last()
@@ -192,12 +192,12 @@ impl State {
         let Some(log) = self.log.take() else { return };
         let bytes = std::mem::take(&mut self.log_bytes);
         for frame in &log.frames {
-            if frame.mended.is_some() {
-                self.notes.mended.push(frame.offset);
+            if frame.repaired.is_some() {
+                self.notes.repaired.push(frame.offset);
             }
             match command(frame.bytes(&bytes)) {
                 Some(Command::Add(entry, start)) => {
-                    let place = match &frame.mended {
+                    let place = match &frame.repaired {
                         Some(payload) => {
                             EntryBytes::Own(payload.get(start..).unwrap_or_default().to_vec())
                         }

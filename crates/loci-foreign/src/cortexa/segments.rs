@@ -22,7 +22,7 @@ pub(super) struct EntryCopy {
     file: PathBuf,
     range: Range<usize>,
     /// The repaired bytes of the entry, if those in the file are damaged.
-    mended: Option<Vec<u8>>,
+    repaired: Option<Vec<u8>>,
 }
 
 impl EntryCopy {
@@ -51,8 +51,8 @@ pub(super) struct Reader {
 impl Reader {
     /// The bytes of the entry.
     pub(super) fn bytes(&mut self, copy: &EntryCopy) -> Result<Vec<u8>> {
-        if let Some(mended) = &copy.mended {
-            return Ok(mended.clone());
+        if let Some(repaired) = &copy.repaired {
+            return Ok(repaired.clone());
         }
         if self.path != copy.file {
             self.file = read_file(&copy.file)?.unwrap_or_default();
@@ -89,8 +89,8 @@ pub(super) fn read(directory: &Path) -> Result<Segments> {
                 digest: digest(&entry),
                 file: path.clone(),
                 range: frame.payload.start + start..frame.payload.end,
-                mended: frame
-                    .mended
+                repaired: frame
+                    .repaired
                     .as_ref()
                     .and_then(|payload| payload.get(start..))
                     .map(<[u8]>::to_vec),

@@ -9,11 +9,11 @@ use loci_core::{
 };
 use loci_foreign::{ForeignRecord, VectorOrigin};
 
+use super::duplicates::{Places, make_unique};
 use super::fitting::{columns_of, pieces_of, refused_keys};
 use super::proof::{Proof, hash, hash_of};
 use super::report::{Answer, ImportedCollection, LISTED, count, origin_name};
 use super::target::{Makes, Target};
-use super::twins::{Places, tell_apart};
 use super::{Request, is_of_record};
 use crate::forgotten::mostly_forgotten;
 use crate::import::replace_metadata;
@@ -205,7 +205,7 @@ impl<'a> Intake<'a> {
     /// Writes records and counts the outcomes. Counts nothing if they are refused.
     fn write(&mut self, records: &[ForeignRecord], report: &mut Answer) -> Result<()> {
         let outcomes = self.outcomes(records)?;
-        let (mut twins, mut taken) = (Vec::new(), Vec::new());
+        let (mut duplicates, mut taken) = (Vec::new(), Vec::new());
         for (record, outcome) in records.iter().zip(outcomes) {
             match outcome {
                 Outcome::Added => {
@@ -216,7 +216,7 @@ impl<'a> Intake<'a> {
                     self.report.updated += 1;
                     self.arrived(record);
                 }
-                Outcome::DuplicateOf(_) => twins.push(record.clone()),
+                Outcome::DuplicateOf(_) => duplicates.push(record.clone()),
                 Outcome::Exists if self.options.on_conflict == OnConflict::Duplicate => {
                     taken.push(record.clone());
                 }
@@ -226,8 +226,8 @@ impl<'a> Intake<'a> {
                 }
             }
         }
-        for twin in twins {
-            self.write_twin(twin, report)?;
+        for duplicate in duplicates {
+            self.write_duplicate(duplicate, report)?;
         }
         for record in taken {
             self.write_renamed(record, report)?;
@@ -301,8 +301,8 @@ impl<'a> Intake<'a> {
     }
 
     /// Writes a record with the same text and place as another as a separate drawer.
-    fn write_twin(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
-        tell_apart(&record.id, &mut record.metadata);
+    fn write_duplicate(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
+        make_unique(&record.id, &mut record.metadata);
         let Some(outcome) = self.outcome(&record, report)? else {
             return Ok(());
         };
@@ -351,7 +351,7 @@ impl<'a> Intake<'a> {
             }
             Some(Outcome::DuplicateOf(_)) => {
                 self.report.renamed += 1;
-                self.write_twin(record, report)?;
+                self.write_duplicate(record, report)?;
             }
             Some(Outcome::Exists | Outcome::Updated | Outcome::Unchanged | Outcome::Unknown) => {
                 self.report.known += 1;

@@ -7,8 +7,8 @@ use loci_core::{Collection, Get, Include, Metadata, Result, Selection};
 use loci_foreign::ForeignRecord;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::duplicates::original_metadata;
 use super::report::{ImportedCollection, count};
-use super::twins::as_it_was;
 
 /// How many drawers are read back at a time.
 const PAGE: usize = 500;
@@ -30,7 +30,7 @@ pub(super) fn hash(
     };
     put(id.as_bytes());
     put(text.unwrap_or_default().as_bytes());
-    put(as_it_was(id, metadata).to_json_text().as_bytes());
+    put(original_metadata(id, metadata).to_json_text().as_bytes());
     let bytes: Vec<u8> = vector
         .unwrap_or_default()
         .iter()

@@ -32,7 +32,7 @@ fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>>
     sequence::register(connection).map_err(failed)?;
     if !work.only_vectors {
         if !work.blob_ids_pending {
-            changes.extend(sequence::mend(connection, write).map_err(failed)?);
+            changes.extend(sequence::convert(connection, write).map_err(failed)?);
         }
         changes.extend(tables::segments(connection, work, write).map_err(failed)?);
         changes.extend(tables::dimensions(connection, work, write).map_err(failed)?);

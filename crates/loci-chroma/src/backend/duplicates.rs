@@ -14,16 +14,16 @@ pub(super) const PART: &str = "part";
 
 /// The keys of all drawers so far.
 #[derive(Default)]
-pub(super) struct Twins {
+pub(super) struct Duplicates {
     keys: HashSet<u128>,
     /// The next part to try, by the key without one.
     next: HashMap<u128, i64>,
     parts: BTreeMap<String, Option<MetaValue>>,
 }
 
-impl Twins {
+impl Duplicates {
     /// Gives a drawer a unique key.
-    pub(super) fn set_apart(&mut self, fitted: &mut Fitted) {
+    pub(super) fn make_unique(&mut self, fitted: &mut Fitted) {
         let Some(place) = place(fitted) else { return };
         let part = match fitted.metadata.get(PART) {
             Some(MetaValue::Int(part)) => Some(*part),
@@ -72,7 +72,7 @@ fn place(fitted: &Fitted) -> Option<u128> {
         return None;
     }
     let mut hash = Xxh3::new();
-    let (wing, line) = (said(fitted, "wing"), said(fitted, "start_line"));
+    let (wing, line) = (field_text(fitted, "wing"), field_text(fitted, "start_line"));
     for field in [wing.as_str(), file, text, line.as_str()] {
         hash.update(&(field.len() as u64).to_le_bytes());
         hash.update(field.as_bytes());
@@ -89,7 +89,7 @@ fn key(place: u128, part: Option<i64>) -> u128 {
     hash.digest128()
 }
 
-fn said(fitted: &Fitted, key: &str) -> String {
+fn field_text(fitted: &Fitted, key: &str) -> String {
     match fitted.metadata.get(key) {
         None => String::new(),
         Some(MetaValue::Str(text)) => text.clone(),

@@ -22,14 +22,14 @@ fn part_of(id: &str) -> i64 {
 }
 
 /// Gives a record a unique part.
-pub(super) fn tell_apart(id: &str, metadata: &mut Metadata) {
+pub(super) fn make_unique(id: &str, metadata: &mut Metadata) {
     if let Some(before) = metadata.0.insert(PART.into(), MetaValue::Int(part_of(id))) {
         metadata.0.insert(PART_BEFORE.into(), before);
     }
 }
 
 /// The original metadata.
-pub(super) fn as_it_was(id: &str, metadata: &Metadata) -> Metadata {
+pub(super) fn original_metadata(id: &str, metadata: &Metadata) -> Metadata {
     let mut before = metadata.clone();
     if before.get(PART) == Some(&MetaValue::Int(part_of(id))) {
         before.0.remove(PART);
@@ -98,11 +98,11 @@ mod tests {
         ] {
             let before = Metadata::from_json(&before).unwrap();
             let mut apart = before.clone();
-            tell_apart("a", &mut apart);
+            make_unique("a", &mut apart);
             assert!(matches!(apart.get("part"), Some(MetaValue::Int(part)) if *part >= FIRST_PART));
-            assert_eq!(as_it_was("a", &apart), before);
+            assert_eq!(original_metadata("a", &apart), before);
             // The part belongs to this id only.
-            assert_ne!(as_it_was("b", &apart), before);
+            assert_ne!(original_metadata("b", &apart), before);
         }
     }
 }
