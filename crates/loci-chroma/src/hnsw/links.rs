@@ -1,4 +1,5 @@
-//! `link_lists.bin`: the upper levels of the graph, one entry per element in the order of the elements.
+//! Reads `link_lists.bin`: the upper levels of the graph, one entry per element in the order of the
+//! elements.
 //!
 //! The file is read as a stream, and only as far as there are elements. The rest may be gigabytes
 //! of zeros.

@@ -1,4 +1,4 @@
-//! Rows of `segments` that are gone, while the records and the index files are there.
+//! Lost rows of `segments`, with intact records and index files.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -10,7 +10,7 @@ use crate::repair::repaired;
 use crate::scene::Scene;
 use crate::swapped::read;
 
-/// Takes the rows away: by a statement, or with the page that they are on.
+/// Removes the rows, by a statement or with the page that they are on.
 fn damage(scene: &Scene, how: &str) {
     let database = scene.sql();
     if how != "page" {
@@ -115,7 +115,7 @@ fn records_whose_collection_is_not_certain_come_as_a_collection_of_their_own() {
     );
 }
 
-/// The rows are there, with id and text; only their segment is wrong.
+/// The rows exist with id and text; only their segment is wrong.
 #[test]
 fn rows_that_name_no_segment_are_not_called_gone() {
     let Some(scene) = Scene::standard() else {

@@ -1,4 +1,4 @@
-//! Damage to the tables, and what of it comes back.
+//! Damage to the tables, and how much of it is repaired.
 
 use std::fs;
 
@@ -236,7 +236,7 @@ fn a_full_text_index_that_disagrees_inside_is_made_anew_in_place() {
     database
         .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)
         .unwrap();
-    // The index forgets a text that its copy of the texts still has.
+    // The index loses a text that its copy of the texts still has.
     database
         .execute_batch(
             "CREATE TEMP TABLE kept AS SELECT id, c0 FROM embedding_fulltext_search_content WHERE id = 5;
