@@ -203,9 +203,10 @@ impl Prepared {
         let (work, backup) = self.commit(report, &stamp)?;
         let finished = rename_segments(&work, report, &stamp).and_then(|()| verify::verify(&work));
         if let Err(error) = finished {
-            // The verification failed, so every step is undone in reverse order. The segments come
-            // first: a crash after this line leaves the state after the commit, which a second run
-            // finishes. The JSON files are removed last, when their rows are in the database again.
+            // A rename or the verification failed, so every step is undone in reverse order. The
+            // segments come first: a crash after this line leaves the state after the commit, which
+            // a second run finishes. The JSON Lines files are removed last, when their rows are in
+            // the database again.
             aside::put_back(&report.set_aside)?;
             backup::restore(&backup, &work.path.join(DATABASE))?;
             report.remove_files();
@@ -269,8 +270,8 @@ impl Prepared {
         let expected = database::fingerprint(self.directory.snapshot().connection())?;
         // Some systems refuse to write a file that is open for reading, so the reader is closed
         // first.
-        // The backup is durable before the transaction starts.
         drop(self.directory);
+        // The backup is durable before the transaction starts.
         let backup = backup::make(database, stamp)?;
         match transact(database, &expected, &self.work) {
             Ok(changes) => {
@@ -295,9 +296,9 @@ fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Cha
         return Err(database::changed(database));
     }
     let changes = steps::apply(&transaction, work)?;
-    // The backup and the JSON files are durable, and SQLite syncs the database on commit. A crash
-    // before the commit leaves the old rows. A crash after it leaves every vector in the queue and
-    // the old segments in place. A second run then finishes the repair.
+    // The backup and the JSON Lines files are durable, and SQLite syncs the database on commit. A
+    // crash before the commit leaves the old rows. A crash after it leaves every vector in the
+    // queue and the old segments in place. A second run then finishes the repair.
     transaction
         .commit()
         .map_err(|error| database::failed(database, "committing", &error))?;
