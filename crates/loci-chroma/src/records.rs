@@ -57,15 +57,13 @@ impl Gone {
     pub fn reason(&self) -> String {
         match self {
             Self::Keys(keys) => format!(
-                "the record is here without the metadata `{}`, whose rows are lost",
+                "the record lacks the metadata `{}`, whose rows are lost",
                 keys.join("`, `")
             ),
-            Self::Metadata => {
-                "the rows of its metadata are lost; the record is here with what the \
-                 full-text index and the queue have of it"
-                    .to_owned()
-            }
-            Self::Everything => "the record is here without text and metadata: \
+            Self::Metadata => "the rows of its metadata are lost; the record has only what the \
+                 full-text index and the queue still hold"
+                .to_owned(),
+            Self::Everything => "the record has no text and no metadata; \
                  their rows are lost, if it had any"
                 .to_owned(),
         }

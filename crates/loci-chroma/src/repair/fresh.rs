@@ -18,7 +18,7 @@ use crate::snapshot::Snapshot;
 
 /// The entry of the report.
 pub(super) fn change() -> Change {
-    Change::new("database written anew from what could be read", 1)
+    Change::new("database rebuilt from its readable rows", 1)
 }
 
 /// Writes the new database to `path`.

@@ -122,7 +122,7 @@ fn points_like(one: &[f32], other: &[f32]) -> bool {
 }
 
 /// Stages a damage, repairs it, and repairs it again. Returns what chromadb must find.
-fn mend(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
+fn repair_twice(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
     let case = case(name);
     let scene = case.stage()?;
     let wanted = case.recoverable(&scene);
@@ -165,7 +165,7 @@ fn mend(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
 /// Repairs a damage and runs the real chromadb on the result, which must find no problem at all.
 /// Records without a vector are in a file.
 fn check(name: &str, changed: bool) {
-    let Some((scene, expected, _)) = mend(name, changed) else {
+    let Some((scene, expected, _)) = repair_twice(name, changed) else {
         return;
     };
     if !changed {
@@ -233,7 +233,7 @@ cases! {
 /// Nothing distinguishes a vector from another of the same length.
 #[test]
 fn what_cannot_be_told_is_left_alone() {
-    mend("data_vectors_scrambled", false);
+    repair_twice("data_vectors_scrambled", false);
 }
 
 /// The directory as Loci reads it.

@@ -5,14 +5,14 @@ use std::fs;
 use loci_chroma::{RepairOptions, repair};
 use loci_core::Error;
 
-use super::{as_read, contents, lines, mend, repaired};
+use super::{as_read, contents, lines, repair_twice, repaired};
 use crate::damage::case;
 use crate::peer::judge;
 use crate::scene::{PICKLE, Scene};
 
 #[test]
 fn half_a_database_becomes_a_whole_one_with_half_the_records() {
-    let Some((scene, _, report)) = mend("sqlite_truncated", true) else {
+    let Some((scene, _, report)) = repair_twice("sqlite_truncated", true) else {
         return;
     };
     let read = as_read(&scene);
@@ -33,7 +33,7 @@ fn half_a_database_becomes_a_whole_one_with_half_the_records() {
 
 #[test]
 fn documents_and_metadata_come_back_from_where_a_copy_is_left() {
-    let Some((scene, _, _)) = mend("metadata_values_missing", true) else {
+    let Some((scene, _, _)) = repair_twice("metadata_values_missing", true) else {
         return;
     };
     let read = as_read(&scene);
