@@ -1,18 +1,19 @@
 //! A ChromaDB directory as a read-only backend.
 //!
-//! Opening reads the directory once and makes a *mirror*: a private palace of Loci in the user's cache that answers every
-//! call. Each call first looks whether the directory is still what was mirrored. Nothing is ever written into the directory itself.
+//! Opening a directory reads it once and builds a *mirror*: a private Loci palace in the user's
+//! cache that answers every call. Each call first checks that the directory has not changed since.
+//! Nothing is ever written into the directory itself.
 
 mod about;
 mod cache;
 mod collection;
+mod duplicates;
 mod filling;
 mod fingerprint;
 mod fitting;
 mod mirror;
 mod recency;
 mod restored_view;
-mod twins;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,19 +32,20 @@ use crate::directory::DATABASE;
 use collection::ChromaCollection;
 use mirror::{Mirror, Settings};
 
-/// Name of this backend in the registry.
+/// The name of this backend in the registry.
 pub const BACKEND_NAME: &str = "chroma";
-/// Where MemPalace keeps its drawers.
+/// The collection in which MemPalace keeps its drawers.
 const MEMPALACE_DRAWERS: &str = "mempalace_drawers";
-/// MemPalace's collections begin like this; it embeds with ChromaDB's default unless it says otherwise.
+/// The prefix of MemPalace's collections. They are embedded with ChromaDB's default unless they say
+/// otherwise.
 const MEMPALACE: &str = "mempalace_";
-/// Name of ChromaDB's own embedding function.
+/// The name of ChromaDB's own embedding function.
 const DEFAULT_FUNCTION: &str = "default";
 
-/// Tells the embedder by the name that ChromaDB records and the length of its vectors.
+/// Finds an embedder by the name that ChromaDB records and the length of its vectors.
 pub type KnownEmbedders = fn(&str, usize) -> Option<EmbedderIdentity>;
 
-/// Reads ChromaDB directories; refuses every write.
+/// Reads ChromaDB directories and refuses every write.
 pub struct ChromaBackend {
     settings: Settings,
     closed: AtomicBool,
@@ -51,7 +53,8 @@ pub struct ChromaBackend {
 }
 
 impl ChromaBackend {
-    /// A backend with mirrors in the user's cache directory. `LOCI_NO_DRIFT_CHECK=1` silences its warnings.
+    /// Creates a backend with mirrors in the user's cache directory. `LOCI_NO_DRIFT_CHECK=1`
+    /// silences its warnings.
     pub fn new(known: KnownEmbedders) -> Self {
         let silent = std::env::var_os("LOCI_NO_DRIFT_CHECK").is_some_and(|value| value == "1");
         Self {
@@ -72,14 +75,14 @@ impl ChromaBackend {
         self
     }
 
-    /// Whether answers warn of what is wrong with the directory.
+    /// Sets whether answers warn about problems of the directory.
     #[must_use]
     pub fn drift_check(mut self, check: bool) -> Self {
         self.settings.drift_check = check;
         self
     }
 
-    /// The embedder that made the vectors of a collection, as far as it can be told.
+    /// The embedder that made the vectors of a collection, if it is known.
     pub fn embedder_of(&self, collection: &CollectionRow) -> Option<EmbedderIdentity> {
         embedder_of(self.settings.known, collection, collection.dimension)
     }
@@ -95,7 +98,7 @@ impl ChromaBackend {
         self.palaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The palace, open in this process; nothing is read yet.
+    /// The palace, opened in this process without reading anything.
     fn palace(&self, palace: &PalaceRef) -> Result<Arc<OpenPalace>> {
         self.ensure_open()?;
         let directory = palace.directory()?;
@@ -130,7 +133,8 @@ struct OpenPalace {
 }
 
 impl OpenPalace {
-    /// The mirror of the directory as it is now. One thread makes it while the others wait.
+    /// The mirror of the directory in its current state. One thread builds it while the others
+    /// wait.
     fn mirror(&self) -> Result<Arc<Mirror>> {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
@@ -168,7 +172,8 @@ impl Backend for ChromaBackend {
         BACKEND_NAME
     }
 
-    /// All that the mirror can, but for the change feed: its numbers would begin anew with every mirror.
+    /// The capabilities of the mirror, except the change feed: its numbers would start again with
+    /// every mirror.
     fn capabilities(&self) -> Capabilities {
         [
             Capability::EmbeddingsOut,
@@ -272,7 +277,7 @@ impl Backend for ChromaBackend {
         true
     }
 
-    /// MemPalace's drawers, else the only collection that there is.
+    /// MemPalace's drawers, or else the only collection.
     fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
         let mirror = self.palace(palace)?.mirror()?;
         let names = mirror.names();
@@ -287,7 +292,7 @@ impl Backend for ChromaBackend {
     fn lacks(&self, capability: Capability) -> Error {
         Error::UnsupportedCapability {
             capability: capability.words().into(),
-            reason: "ChromaDB directories are only read".into(),
+            reason: "ChromaDB directories are read-only".into(),
         }
         .advise(Advice::Import { path: None })
     }
@@ -320,7 +325,7 @@ fn embedder_of(
     known(function, dimension).filter(|identity| identity.dimension == dimension)
 }
 
-/// Bytes of the files of a directory and of the directories in it.
+/// The size of the files in a directory and in its subdirectories.
 fn bytes_of(directory: &Path) -> u64 {
     let files = |directory: &Path| {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -353,7 +358,7 @@ fn closed() -> Error {
 fn refusal(call: &str, path: &Path) -> Error {
     Error::UnsupportedCapability {
         capability: call.into(),
-        reason: "ChromaDB directories are only read".into(),
+        reason: "ChromaDB directories are read-only".into(),
     }
     .advise(Advice::Import {
         path: Some(path.to_owned()),

@@ -1,4 +1,5 @@
-//! What chroma.sqlite3 says of itself: the version that wrote it, its collections, their segments and watermarks.
+//! The catalog in chroma.sqlite3: the version that wrote it, and its collections with their
+//! segments and watermarks.
 
 mod adoption;
 
@@ -13,36 +14,37 @@ use crate::queue::NUMBER_HOLDER;
 use crate::seq::SeqId;
 use crate::snapshot::{Snapshot, unreadable};
 
-/// The newest migration of each part, which tells the version.
+/// The newest migration of each part. Together they identify the version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Version {
-    /// Of the queue.
+    /// The migration of the queue.
     pub queue: u32,
-    /// Of the record tables.
+    /// The migration of the record tables.
     pub metadata: u32,
-    /// Of the catalog.
+    /// The migration of the catalog.
     pub system: u32,
     /// Whether migrations are recorded at all.
     pub has_migrations: bool,
 }
 
-/// No ChromaDB has counted its writes beyond this.
+/// No ChromaDB has ever counted more writes than this.
 const COUNTED: u64 = 1 << 53;
 
-/// Where ChromaDB puts everything unless told.
+/// The tenant that ChromaDB uses by default.
 const DEFAULT_TENANT: &str = "default_tenant";
 const DEFAULT_DATABASE: &str = "default_database";
 
-/// The migration that turns blobs of sequence ids into integers.
+/// The migration that turns sequence ids from blobs into integers.
 const INTEGER_IDS: u32 = 5;
 
 impl Version {
-    /// ChromaDB will convert sequence ids itself when it opens the directory; converting them before poisons them.
+    /// Whether ChromaDB will convert sequence ids itself when it opens the directory. Converting
+    /// them earlier poisons them.
     pub fn blob_ids_pending(&self) -> bool {
         self.has_migrations && self.metadata < INTEGER_IDS
     }
 
-    /// Whether the files are of 1.x, where labels follow the order of the log.
+    /// Whether ChromaDB 1.x wrote the files, in which labels follow the order of the log.
     pub(crate) fn is_one(&self) -> bool {
         self.metadata >= INTEGER_IDS
     }
@@ -52,7 +54,7 @@ impl Version {
         self.system >= 10
     }
 
-    /// The releases that write such a database.
+    /// The releases that write this version.
     pub fn releases(&self) -> &'static str {
         match (self.queue, self.metadata, self.system) {
             (0, 0, 0) => "an unknown release",
@@ -89,7 +91,7 @@ impl Version {
     }
 }
 
-/// A collection as the catalog has it.
+/// A collection in the catalog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectionRow {
     /// Its UUID.
@@ -100,34 +102,36 @@ pub struct CollectionRow {
     pub tenant: String,
     /// The database it belongs to.
     pub database: String,
-    /// Length of its vectors as recorded.
+    /// The recorded length of its vectors.
     pub dimension: Option<usize>,
-    /// How distances are measured, resolved as ChromaDB does.
+    /// The distance metric, resolved as ChromaDB does.
     pub metric: Metric,
-    /// Whether ChromaDB 1.5 reads that metric too: where its own record of it is lost it measures by `l2`.
+    /// Whether ChromaDB 1.5 reads the same metric. If its own record of the metric is lost, it uses
+    /// `l2`.
     pub metric_recorded: bool,
     /// The metadata of the collection.
     pub metadata: Metadata,
-    /// The embedding function that is recorded, such as `default`.
+    /// The recorded embedding function, such as `default`.
     pub embedding_function: Option<String>,
-    /// UUID of the segment of records.
+    /// The UUID of the record segment.
     pub metadata_segment: Option<String>,
-    /// The segment that holds its records, where the catalog has lost the row that says so.
+    /// The segment that holds its records, if the catalog has lost the row for it.
     pub adopted_segment: Option<String>,
-    /// UUID of the segment of vectors; also the name of its directory.
+    /// The UUID of the vector segment, which is also the name of its directory.
     pub vector_segment: Option<String>,
-    /// Up to where the records have taken the queue over.
+    /// How far the records have consumed the queue.
     pub metadata_seq: Option<SeqId>,
-    /// Up to where the index files have.
+    /// How far the index files have consumed it.
     pub vector_seq: Option<SeqId>,
-    /// Operations after which ChromaDB writes the index files.
+    /// The number of operations after which ChromaDB writes the index files.
     pub sync_threshold: Option<u64>,
-    /// The catalog does not have it: its records were found without a collection, and its name is made up.
+    /// Whether the catalog has no row for it. Its records were found without a collection, and its
+    /// name is invented.
     pub lost: bool,
 }
 
 impl CollectionRow {
-    /// A collection that only its records tell of.
+    /// A collection that is known only from its records.
     fn lost(id: &str, metadata: Metadata) -> Self {
         let metric = metric(&metadata, None, None);
         Self {
@@ -162,7 +166,7 @@ impl CollectionRow {
                     self.metadata_segment = Some(segment);
                     self.metadata_seq = seq;
                 }
-                // It names a directory: a forged one must not lead out of the palace.
+                // The id names a directory. A forged one must not lead outside the palace.
                 "VECTOR" if is_plain_name(&segment) => {
                     self.vector_segment = Some(segment);
                     self.vector_seq = seq;
@@ -173,7 +177,7 @@ impl CollectionRow {
         Ok(())
     }
 
-    /// Whether it stands for rows of records that name a segment which the catalog does not have.
+    /// Whether it stands for records that name a segment which is not in the catalog.
     pub(crate) fn is_stray_segment(&self) -> bool {
         self.lost && self.metadata_segment.as_ref() == Some(&self.id)
     }
@@ -186,17 +190,17 @@ impl CollectionRow {
             .map(String::as_str)
     }
 
-    /// Whether it lies where ChromaDB puts everything unless told.
+    /// Whether it is in ChromaDB's default tenant and database.
     pub fn is_in_default_database(&self) -> bool {
         self.tenant == DEFAULT_TENANT && self.database == DEFAULT_DATABASE
     }
 }
 
-/// Version and collections.
+/// The version and the collections.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) version: Version,
-    /// A number above this was never given to a write: it is a damaged one.
+    /// No write ever got a number above this one. A higher number is damaged.
     pub(crate) highest_credible: u64,
     pub(crate) collections: Vec<CollectionRow>,
 }
@@ -281,7 +285,7 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
     Ok(found)
 }
 
-/// Adds what has records but no row in the catalog: collections that segments name, and records of
+/// Adds collections that have records but no row in the catalog: those that segments name, and
 /// segments that no row names and whose collection is not certain.
 fn with_lost(
     snapshot: &Snapshot,
@@ -347,7 +351,7 @@ fn segments(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Vec<(Stri
     rows.collect()
 }
 
-/// Whether a name is that of something in a directory itself.
+/// Whether a name refers to an entry directly in the directory.
 fn is_plain_name(name: &str) -> bool {
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     !name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
@@ -391,7 +395,7 @@ fn collection_metadata(snapshot: &Snapshot, collection: &str) -> rusqlite::Resul
     Ok(metadata)
 }
 
-/// The value in four columns of which one is set: text, integer, float, boolean.
+/// The value of four columns of which one is set: text, integer, float, boolean.
 pub(crate) fn scalar(row: &Row<'_>, first: usize) -> Option<MetaValue> {
     let column = |at: usize| row.get_ref(first + at).unwrap_or(ValueRef::Null);
     if let ValueRef::Text(bytes) = column(0) {
@@ -410,10 +414,11 @@ pub(crate) fn scalar(row: &Row<'_>, first: usize) -> Option<MetaValue> {
     }
 }
 
-/// Where the schema of 1.5 describes the vector index.
+/// The path of the vector index in the schema of 1.5.
 const INDEX: &str = "/keys/#embedding/float_list/vector_index/config";
 
-/// The legacy key wins, then the schema, then the older configuration; `l2` is ChromaDB's default.
+/// The legacy key comes first, then the schema, then the older configuration. ChromaDB's default is
+/// `l2`.
 fn metric(metadata: &Metadata, schema: Option<&Value>, config: Option<&Value>) -> Metric {
     let named = match metadata.0.get("hnsw:space") {
         Some(MetaValue::Str(space)) => Some(space.as_str()),
@@ -429,7 +434,8 @@ fn metric(metadata: &Metadata, schema: Option<&Value>, config: Option<&Value>) -
         .unwrap_or(Metric::L2)
 }
 
-/// ChromaDB 1.5 reads its schema, else the configuration; one that is marked as older sends it to the legacy keys.
+/// Whether ChromaDB 1.5 finds the metric. It reads the schema, or else the configuration. A
+/// configuration that is marked as legacy makes it read the legacy keys.
 fn is_metric_recorded(schema: Option<&Value>, config: Option<&Value>) -> bool {
     let in_schema = schema.is_some_and(|schema| schema.pointer(INDEX).is_some());
     let in_config = config.is_some_and(|config| {
@@ -456,8 +462,8 @@ fn sync_threshold(metadata: &Metadata, schema: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// The highest number in the queue. A number beyond all that count does not count where nothing but
-/// a holder has it.
+/// The highest number in the queue. An implausible number is ignored if only a number holder has
+/// it.
 pub(crate) fn highest_in_queue(snapshot: &Snapshot) -> rusqlite::Result<u64> {
     if !snapshot.has_table("embeddings_queue") {
         return Ok(0);

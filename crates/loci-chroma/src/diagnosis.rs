@@ -1,4 +1,4 @@
-//! The whole directory, diagnosed: every collection surveyed, and what concerns all of them.
+//! Diagnoses a whole directory: every collection, and what concerns all of them.
 
 mod tables;
 
@@ -13,21 +13,21 @@ use crate::openers;
 use crate::snapshot::Access;
 use crate::survey::Survey;
 
-/// Index files this much older than the database are what MemPalace calls stale.
+/// MemPalace calls index files stale if they are older than the database by this much.
 pub const STALE: Duration = Duration::from_secs(3600);
-/// A directory that changes while it is read is read again so often.
+/// How often a directory that changes during the read is read again.
 const ATTEMPTS: usize = 3;
-/// What MemPalace leaves when it has converted sequence ids.
+/// The file that MemPalace leaves after it has converted sequence ids.
 const SHIM_MARKER: &str = ".blob_seq_ids_migrated";
 
-/// What was found in a directory.
+/// The findings about a directory.
 #[derive(Debug)]
 pub struct Diagnosis {
-    /// The directory it is about.
+    /// The diagnosed directory.
     pub directory: Directory,
-    /// What concerns the directory as a whole.
+    /// Findings about the directory as a whole.
     pub findings: Vec<Finding>,
-    /// Each collection, in the order of [`Directory::collections`].
+    /// The survey of each collection, in the order of [`Directory::collections`].
     pub surveys: Vec<Survey>,
 }
 
@@ -48,9 +48,9 @@ impl Diagnosis {
                         Finding::new(
                             "changing",
                             Severity::Note,
-                            "another program writes the directory right now: files of different moments were compared",
+                            "another program is writing to the directory; files from different moments were compared",
                         )
-                        .then("stop that program and look again before believing the rest"),
+                        .then("the other findings may be wrong; stop that program and run the diagnosis again"),
                     );
                 }
                 return Ok(Self {
@@ -61,26 +61,26 @@ impl Diagnosis {
             }
             directory = Directory::open_copy(path)?;
         }
-        // The loop above only ends by returning.
+        // The loop above always returns.
         Err(loci_core::Error::Internal {
             doing: "diagnosing".into(),
             detail: "no attempt was made".into(),
         })
     }
 
-    /// Whether the files are still as they were.
+    /// Whether the files are unchanged.
     pub fn still_holds(&self) -> bool {
         self.directory.snapshot().still_holds() && self.surveys.iter().all(Survey::still_holds)
     }
 
-    /// All findings: those of the whole, then of each collection.
+    /// All findings, first those about the directory, then those of each collection.
     pub fn all(&self) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()
             .chain(self.surveys.iter().flat_map(|survey| &survey.findings))
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_healthy(&self) -> bool {
         self.all().all(|finding| finding.severity == Severity::Note)
     }
@@ -98,10 +98,12 @@ fn whole(directory: &Directory, surveys: &[Survey]) -> Result<Vec<Finding>> {
             Finding::new(
                 "open_elsewhere",
                 Severity::Note,
-                "another program has the database open; reading it here disturbs nothing",
+                "another program has the database open; this diagnosis does not disturb it",
             )
             .list("programs", openers.iter().map(ToString::to_string))
-            .then("two programs that write this directory damage its index, also without a crash"),
+            .then(
+                "two programs that write to this directory damage its index, even without a crash",
+            ),
         );
     }
     if directory.path().join(SHIM_MARKER).exists() {
@@ -109,7 +111,7 @@ fn whole(directory: &Directory, surveys: &[Survey]) -> Result<Vec<Finding>> {
             Finding::new(
                 "shim_marker",
                 Severity::Note,
-                "MemPalace has converted sequence ids here; that tells nothing about their health",
+                "MemPalace has converted sequence ids here; that does not mean they are correct",
             )
             .file(SHIM_MARKER),
         );
@@ -141,11 +143,11 @@ fn database(directory: &Directory, found: &mut Vec<Finding>) {
             Finding::new(
                 "journal_present",
                 Severity::Note,
-                "a journal lies beside the database: a program was killed in a transaction, or is in one",
+                "there is a journal beside the database; a program was killed during a transaction, or is running one",
             )
             .file(DATABASE)
             .list("files", companions.iter().map(|end| format!("{DATABASE}{end}")))
-            .then("SQLite takes the unfinished transaction back at the next opening; here that was done on a private copy"),
+            .then("SQLite rolls the unfinished transaction back when it next opens the database; this diagnosis did so on a private copy"),
         ),
         Access::Copied { .. } | Access::InPlace => {}
     }
@@ -179,7 +181,7 @@ fn database(directory: &Directory, found: &mut Vec<Finding>) {
 
 fn directories(directory: &Directory, found: &mut Vec<Finding>) {
     let (drifted, orphans): (Vec<String>, Vec<String>) = directory
-        .set_aside(None)
+        .quarantined(None)
         .into_iter()
         .partition(|name| name.contains(DRIFT));
     if !drifted.is_empty() {
@@ -187,10 +189,10 @@ fn directories(directory: &Directory, found: &mut Vec<Finding>) {
             Finding::new(
                 "set_aside",
                 Severity::Note,
-                "index files were set aside here before",
+                "the directory has quarantined index files",
             )
             .list("directories", drifted)
-            .then("ChromaDB does not look at them; they may hold vectors that are nowhere else"),
+            .then("ChromaDB ignores them; they may hold vectors that are nowhere else"),
         );
     }
     if !orphans.is_empty() {
@@ -198,15 +200,15 @@ fn directories(directory: &Directory, found: &mut Vec<Finding>) {
             Finding::new(
                 "orphan_directory",
                 Severity::Note,
-                "index files lie here that no collection uses",
+                "the directory has index files that no collection uses",
             )
             .list("directories", orphans)
-            .then("ChromaDB does not look at them"),
+            .then("ChromaDB ignores them"),
         );
     }
 }
 
-/// The heuristic of MemPalace, told as what it is.
+/// The heuristic of MemPalace, reported as a note.
 fn times(directory: &Directory, found: &mut Vec<Finding>) {
     let modified = |path: &Path| -> Option<SystemTime> { path.metadata().ok()?.modified().ok() };
     let Some(newest) = modified(&directory.path().join(DATABASE)) else {
@@ -231,13 +233,13 @@ fn times(directory: &Directory, found: &mut Vec<Finding>) {
                 .of(&row.name)
                 .file(format!("{name}/{INDEX_DATA}"))
                 .with("seconds", gap.as_secs())
-                .then("nothing: the index may lag behind the queue for as long as there are few writes"),
+                .then("none; the index may lag behind the queue while there are few writes"),
             );
         }
     }
 }
 
-/// A span of time in the unit that fits.
+/// A duration in a suitable unit.
 fn span(time: Duration) -> String {
     let minutes = time.as_secs() / 60;
     match (minutes / (24 * 60), minutes / 60) {

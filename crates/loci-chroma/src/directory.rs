@@ -12,12 +12,12 @@ use crate::tables::TABLES;
 
 /// The database of a ChromaDB directory.
 pub const DATABASE: &str = "chroma.sqlite3";
-/// The file that makes a directory one of index files.
+/// The file that identifies a directory of index files.
 pub(crate) const INDEX_DATA: &str = "data_level0.bin";
-/// What follows the name of a directory that was set aside.
+/// The suffix of a quarantined directory.
 pub(crate) const DRIFT: &str = ".drift-";
 
-/// A ChromaDB directory as it is at one moment. Reads files alone, takes no lock, writes nothing there.
+/// A ChromaDB directory at one moment. Reads only files, takes no lock and writes nothing there.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -32,7 +32,8 @@ impl Directory {
         Self::from(path, Snapshot::take(&database(path)?, TABLES)?)
     }
 
-    /// The same with a private copy of the database, for one that another program keeps changing.
+    /// Opens the directory with a private copy of the database, for use while another program keeps
+    /// changing it.
     pub fn open_copy(path: &Path) -> Result<Self> {
         Self::from(path, Snapshot::copy(&database(path)?, TABLES)?)
     }
@@ -46,32 +47,33 @@ impl Directory {
         })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its database.
+    /// The database.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// The version that wrote it.
+    /// The version of ChromaDB that wrote it.
     pub fn version(&self) -> &Version {
         &self.catalog.version
     }
 
-    /// A number above this was never given to a write: a watermark or a record that bears it is damaged.
+    /// No write ever got a number above this one. A watermark or record with a higher number is
+    /// damaged.
     pub(crate) fn highest_credible(&self) -> u64 {
         self.catalog.highest_credible
     }
 
-    /// Its collections.
+    /// The collections.
     pub fn collections(&self) -> &[CollectionRow] {
         &self.catalog.collections
     }
 
-    /// Records whose rows are gone, looked for once.
+    /// Records whose rows are lost. The search runs once.
     pub(crate) fn lost_rows(&self) -> Result<&LostRows> {
         if let Some(found) = self.lost_rows.get() {
             return Ok(found);
@@ -80,7 +82,7 @@ impl Directory {
         Ok(self.lost_rows.get_or_init(|| found))
     }
 
-    /// Texts that may belong to records whose rows are gone.
+    /// Texts that may belong to records whose rows are lost.
     pub fn candidates(&self) -> Result<&[Candidate]> {
         Ok(&self.lost_rows()?.candidates)
     }
@@ -99,9 +101,10 @@ impl Directory {
         names
     }
 
-    /// Index directories that no collection uses: those set aside of `segment` first, the latest of them first. Those that were set aside
-    /// of another collection hold other vectors, also where the ids are the same; they are left out where `segment` is given.
-    pub(crate) fn set_aside(&self, segment: Option<&str>) -> Vec<String> {
+    /// Index directories that no collection uses. The quarantined directories of `segment` come
+    /// first, latest first. If `segment` is given, those of other collections are left out: they
+    /// hold other vectors, even under the same ids.
+    pub(crate) fn quarantined(&self, segment: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = self
             .index_directories()
             .into_iter()

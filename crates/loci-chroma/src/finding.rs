@@ -1,4 +1,4 @@
-//! What a diagnosis says: one finding per thing that is wrong or worth knowing.
+//! The findings of a diagnosis, one per problem or note.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong.
+    /// Worth knowing, but not a problem.
     Note,
     /// Answers are or will be wrong or incomplete.
     Warning,
-    /// The program that owns the files refuses, crashes, or loses what is written.
+    /// The program that owns the files refuses them, crashes, or loses writes.
     Error,
 }
 
@@ -32,12 +32,12 @@ macro_rules! finding_codes {
                 #[doc = concat!("`", $word, "`")]
                 $name,
             )*
-            /// A name on which nothing is decided.
+            /// A code that no decision depends on.
             Other(&'static str),
         }
 
         impl FindingCode {
-            /// The word that is shown.
+            /// The code as text.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $( Self::$name => $word, )*
@@ -135,14 +135,14 @@ pub enum Fix {
         #[schemars(with = "String")]
         path: PathBuf,
     },
-    /// Import what can be read into a palace of Loci.
+    /// Import everything readable into a Loci palace.
     Import {
         /// The directory or file.
         #[serde(serialize_with = "serialize_path")]
         #[schemars(with = "String")]
         path: PathBuf,
     },
-    /// Put a backup of a file in its place.
+    /// Restore a file from a backup.
     PutBackUpInPlace {
         /// The name of the file.
         file: String,
@@ -159,7 +159,7 @@ impl Fix {
         }
     }
 
-    /// Import what can be read at `path`.
+    /// Import everything readable at `path`.
     pub fn import(path: &Path) -> Self {
         Self::Import {
             path: path.to_owned(),
@@ -167,35 +167,35 @@ impl Fix {
     }
 }
 
-/// One thing that was found. `code` is stable; everything else is for people and may be reworded.
+/// One finding. `code` is stable; everything else is for people and may be reworded.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Stable name, such as `pickle_missing`.
     pub code: FindingCode,
     /// How bad it is.
     pub severity: Severity,
-    /// The collection it is about; absent when it is about the whole.
+    /// The collection it is about; absent if it is about the whole directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// The file it is about, relative to the palace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What is the case, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
-    /// Numbers, ids and offsets that show it; lists are cut at [`SAMPLE`] entries.
+    /// Numbers, ids and offsets as evidence. Lists are cut at [`SAMPLE`] entries.
     pub evidence: Map<String, Value>,
-    /// What the program that owns the files will do with it.
+    /// How the program that owns the files behaves because of it.
     pub consequence: String,
     /// What repairs it.
     #[serde(rename = "remedy", skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
-/// Entries of a list in the evidence at most; the count beside it says how many there are.
+/// The maximum number of entries of a list in the evidence. The count beside it is complete.
 pub const SAMPLE: usize = 10;
 
 impl Finding {
-    /// A finding without evidence.
+    /// Creates a finding without evidence.
     pub fn new(
         code: impl Into<FindingCode>,
         severity: Severity,
@@ -213,14 +213,14 @@ impl Finding {
         }
     }
 
-    /// Names the collection.
+    /// Sets the collection.
     #[must_use]
     pub fn of(mut self, collection: &str) -> Self {
         self.collection = Some(collection.to_owned());
         self
     }
 
-    /// Names the file.
+    /// Sets the file.
     #[must_use]
     pub fn file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
@@ -234,7 +234,7 @@ impl Finding {
         self
     }
 
-    /// Adds a list as evidence, cut to the first few, with its length.
+    /// Adds the first entries of a list as evidence, with its length.
     #[must_use]
     pub fn list<T: Into<Value>>(self, name: &str, values: impl IntoIterator<Item = T>) -> Self {
         let mut values = values.into_iter();
@@ -244,14 +244,14 @@ impl Finding {
             .with(&format!("{name}_count"), count as u64)
     }
 
-    /// Says what the owning program will do.
+    /// Sets the consequence.
     #[must_use]
     pub fn then(mut self, consequence: impl Into<String>) -> Self {
         self.consequence = consequence.into();
         self
     }
 
-    /// Names what repairs it.
+    /// Sets the fix.
     #[must_use]
     pub fn fix(mut self, fix: Fix) -> Self {
         self.fix = Some(fix);
@@ -259,7 +259,7 @@ impl Finding {
     }
 }
 
-/// A number with its word: `1 record`, `3 records`.
+/// A count with its noun: `1 record`, `3 records`.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

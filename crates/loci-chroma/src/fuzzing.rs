@@ -1,5 +1,5 @@
-//! The parsers of foreign bytes, for the fuzz targets in `loci-fuzz`. Only with the feature
-//! `fuzzing`.
+//! The parsers of foreign bytes, for the fuzz targets in `loci-fuzz`. Compiled only with the
+//! feature `fuzzing`.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct Labels {
     pub confirmed: Vec<u64>,
     /// The first problem.
     pub damage: Option<String>,
-    /// Whether the only problem is that the file ends too early.
+    /// Whether the only problem is that the file is truncated.
     pub is_cut_short: bool,
 }
 
@@ -37,20 +37,20 @@ pub fn read_pickle(bytes: &[u8]) -> Labels {
     }
 }
 
-/// A vector segment as it was read.
+/// A vector segment after reading.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentFacts {
-    /// Numbers per vector; 0 if no layout fits.
+    /// The numbers per vector; 0 if no layout fits.
     pub dimension: usize,
-    /// Elements that count.
+    /// The number of elements in use.
     pub count: usize,
     /// The label of every record.
     pub labels: Vec<u64>,
-    /// The vector of every record; none where it is damaged.
+    /// The vector of every record; `None` if it is damaged.
     pub vectors: Vec<Option<Vec<f32>>>,
     /// Codes of the findings.
     pub findings: Vec<&'static str>,
-    /// Whether the header agrees with itself and with the records.
+    /// Whether the header is consistent with itself and with the records.
     pub is_header_sound: bool,
 }
 

@@ -1,7 +1,9 @@
-//! A vector segment: `header.bin`, `data_level0.bin`, `length.bin` and `link_lists.bin` of one directory.
+//! Reads a vector segment: `header.bin`, `data_level0.bin`, `length.bin` and `link_lists.bin` of
+//! one directory.
 //!
-//! Only reads. No number of a file is believed before it was compared with the others and with the length of the file; memory grows
-//! with what the files hold, never with what they claim. Each thing that is wrong is a finding of its own.
+//! Never writes. A number from a file is used only after it was compared with the others and with
+//! the length of the file. Memory grows with what the files hold, never with what they claim. Each
+//! problem is a finding of its own.
 
 mod header;
 mod layout;
@@ -36,25 +38,27 @@ const FILES: [&str; 4] = [
     "length.bin",
     "link_lists.bin",
 ];
-/// How far the length of a normalised vector may be from 1 at least; ChromaDB sums in single precision, so long vectors may be a little
-/// farther. A hundred thousand real vectors of 384 numbers were off by 7e-7 at most.
+/// How far the norm of a normalised vector may be from 1. ChromaDB sums in single precision, so the
+/// tolerance grows for long vectors. A hundred thousand real vectors of 384 numbers were off by
+/// 7e-7 at most.
 const TOLERANCE: f64 = 1e-5;
 const TOLERANCE_PER_NUMBER: f64 = 5e-8;
-/// Entries of link lists that are looked at however short the data are: a file that was cut has more entries than data.
+/// The number of link list entries that are read even if the data file is short. A truncated file
+/// has more entries than data.
 const FEW_ENTRIES: u64 = 1 << 20;
-/// Bytes that are read at once when vectors are asked for one after the other.
+/// How many bytes are read at once when vectors are requested in order.
 const READ_AHEAD: usize = 256 << 10;
 
-/// What a vector is worth.
+/// The quality of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VectorState {
-    /// As it was added. A zero vector with a recorded length of zero is one, too.
+    /// The vector as it was added. This includes a zero vector with a recorded length of zero.
     Good,
-    /// A number in it is infinite or none at all.
+    /// A number in it is infinite or NaN.
     NotFinite,
-    /// Cosine: it should have length 1 and has not.
+    /// Cosine: its norm should be 1 and is not.
     NormOff,
-    /// Cosine: the direction is fine, the original length is not known.
+    /// Cosine: the direction is intact, but the original length is unknown.
     LengthBad,
 }
 
@@ -66,7 +70,7 @@ pub(crate) struct Element {
     pub(crate) vector: VectorState,
 }
 
-/// A segment, looked through once and open for reading vectors.
+/// A segment after one scan, open for reading vectors.
 #[derive(Debug)]
 pub(crate) struct Segment {
     directory: PathBuf,
@@ -77,13 +81,13 @@ pub(crate) struct Segment {
     count: usize,
     elements: Vec<Element>,
     lengths: Vec<f32>,
-    /// Lengths that can be true.
+    /// The plausible lengths.
     plausible: RangeInclusive<f32>,
     findings: Vec<Finding>,
     window: Mutex<Window>,
 }
 
-/// A stretch of records that was read at once.
+/// A range of records that was read at once.
 #[derive(Debug)]
 struct Window {
     data: ForeignFile,
@@ -91,7 +95,7 @@ struct Window {
     bytes: Vec<u8>,
 }
 
-/// The files with their lengths, as they were found.
+/// The files with their lengths.
 #[derive(Debug)]
 struct SegmentFiles {
     header: Option<(ForeignFile, u64)>,
@@ -101,7 +105,8 @@ struct SegmentFiles {
 }
 
 impl Segment {
-    /// Looks through the segment in `directory`. Nothing if there is no such directory or no `data_level0.bin` in it.
+    /// Scans the segment in `directory`. `None` if there is no such directory or no
+    /// `data_level0.bin` in it.
     pub(crate) fn open(
         directory: &Path,
         metric: Metric,
@@ -127,32 +132,35 @@ impl Segment {
         Ok(Some(segment))
     }
 
-    /// Whether the header agrees with itself and with the way the records are read.
+    /// Whether the header is consistent with itself and with the layout of the records.
     pub(crate) fn is_header_sound(&self) -> bool {
         self.sound
     }
 
-    /// Of the layout the records are read with; 0 if none fits.
+    /// The dimension of the layout in use; 0 if none fits.
     pub(crate) fn dimension(&self) -> usize {
         self.layout.map_or(0, |layout| layout.dimension)
     }
 
-    /// Every whole record, by internal id. Those from [`count`](Self::count) on may be anything.
+    /// Every whole record, by internal id. Records from [`count`](Self::count) on may hold
+    /// anything.
     pub(crate) fn elements(&self) -> &[Element] {
         &self.elements
     }
 
-    /// Elements that there are by the header; if it is unsound by `link_lists.bin`; if that does not add up, all.
+    /// The number of elements according to the header. If the header is unsound, `link_lists.bin`
+    /// decides. If that is inconsistent too, all records count.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// What is wrong.
+    /// The problems of the segment.
     pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The vector as it was added; of length 1 if only its direction is known. Nothing if it is damaged. Cheapest in ascending order.
+    /// The vector as it was added, or with norm 1 if only its direction is known. `None` if it is
+    /// damaged. Reading in ascending order is cheapest.
     pub(crate) fn vector(&self, index: usize) -> Result<Option<Vec<f32>>> {
         let (Some(layout), Some(element)) = (self.layout, self.elements.get(index)) else {
             return Ok(None);
@@ -165,7 +173,7 @@ impl Segment {
             .record(index, layout.record_bytes())
             .map_err(|source| Error::io("cannot read", self.directory.join(FILES[1]), source))?;
         let length = self.lengths.get(index).copied();
-        // Judged again: another program may have written since.
+        // Check it again: another program may have written in the meantime.
         let Some(record) = layout.record(bytes).filter(|record| {
             judge(record.vector, self.metric, length, &self.plausible) == element.vector
         }) else {
@@ -180,7 +188,7 @@ impl Segment {
         ))
     }
 
-    /// Whether all four files are still as they were when this was opened.
+    /// Whether all four files are unchanged since they were opened.
     pub(crate) fn unchanged(&self) -> bool {
         stamps(&self.directory).is_ok_and(|now| now == self.stamps)
     }
@@ -242,7 +250,7 @@ impl SegmentFiles {
             return Ok(None);
         };
         Ok(Some(Self {
-            // Vectors can be read without these; that one is missing is a finding.
+            // Vectors can be read without these files. A missing file is a finding.
             header: header.unwrap_or(None),
             data,
             lengths: lengths.unwrap_or(None),
@@ -258,29 +266,29 @@ impl SegmentFiles {
         Ok(Header::parse(&bytes))
     }
 
-    /// The layout to read with, and whether it is the header's.
+    /// The layout to read with, and whether it comes from the header.
     fn choose_layout(
         &mut self,
         header: Option<&Header>,
         metric: Metric,
         dimension: Option<usize>,
     ) -> io::Result<(Option<Layout>, bool)> {
-        let told = header.and_then(Header::layout);
-        if let Some(told) = told
-            && dimension.is_none_or(|dimension| dimension == told.dimension)
+        let from_header = header.and_then(Header::layout);
+        if let Some(from_header) = from_header
+            && dimension.is_none_or(|dimension| dimension == from_header.dimension)
         {
-            return Ok((Some(told), true));
+            return Ok((Some(from_header), true));
         }
-        let preferred = match told {
-            Some(told) => vec![told],
+        let preferred = match from_header {
+            Some(from_header) => vec![from_header],
             None => header.map_or_else(Vec::new, Header::guesses),
         };
         let (data, bytes) = &mut self.data;
-        let best = fitting(data, *bytes, metric, preferred, dimension)?.or(told);
-        Ok((best, best.is_some() && best == told))
+        let best = fitting(data, *bytes, metric, preferred, dimension)?.or(from_header);
+        Ok((best, best.is_some() && best == from_header))
     }
 
-    /// Reads links and records. `certain` is the count of a header that can be trusted.
+    /// Reads links and records. `certain` is the count of a trusted header.
     fn walk(
         &mut self,
         layout: Layout,
@@ -331,7 +339,7 @@ impl SegmentFiles {
 }
 
 impl Window {
-    /// The bytes of a record; fewer if the file has become shorter.
+    /// The bytes of a record. Fewer if the file has become shorter.
     fn record(&mut self, index: usize, size: usize) -> io::Result<&[u8]> {
         let end = self.first + self.bytes.len() / size;
         if !(self.first..end).contains(&index) {
@@ -349,7 +357,7 @@ impl Window {
     }
 }
 
-/// What a vector is worth, given the recorded original length.
+/// Judges a vector by its recorded original length.
 fn judge(
     vector: &[u8],
     metric: Metric,
@@ -393,7 +401,8 @@ fn stamps(directory: &Path) -> io::Result<Vec<Option<Stamp>>> {
         .collect()
 }
 
-/// A regular file with its length. Anything else counts as missing: opening a pipe could wait for ever.
+/// A regular file with its length. Anything else counts as missing, because opening a pipe could
+/// block forever.
 fn regular(path: &Path) -> io::Result<Option<(ForeignFile, u64)>> {
     match std::fs::metadata(path) {
         Ok(info) if info.is_file() => {}

@@ -1,7 +1,8 @@
-//! ChromaDB directories, from their files alone: read, diagnose, quarantine, repair, and a read-only backend.
+//! Reads, diagnoses, quarantines and repairs ChromaDB directories, and serves them as a read-only
+//! backend.
 //!
-//! Nothing here needs ChromaDB or opens a directory in a way that it would notice. Only `quarantine` and `repair` write, and both keep
-//! what they replace.
+//! Everything works from the files alone: ChromaDB is not needed, and reading leaves no trace in
+//! the directory. Only `quarantine` and `repair` write, and both keep the files that they replace.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

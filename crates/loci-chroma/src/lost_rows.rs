@@ -1,8 +1,9 @@
-//! Records whose row of `embeddings` is gone while other places still name them.
+//! Recovers records whose row of `embeddings` is lost while other files still name them.
 //!
-//! The row joins an id with its text. Without it, the text is left in `embedding_metadata` under the row's number, and the id in the
-//! labels of the index or in the queue. Here both are joined again, as far as that is certain: a record with the text of another is worse
-//! than a record that is missing. Texts whose id is not certain become candidates.
+//! The row joins an id with its text. Without it, the text remains in `embedding_metadata` under
+//! the row's number, and the id in the labels of the index or in the queue. This module joins both
+//! again if the match is certain: a record with the text of another is worse than a missing record.
+//! Texts of uncertain id become candidates.
 
 mod content;
 mod expected;
@@ -24,10 +25,10 @@ use content::Content;
 use expected::{Expected, Missing};
 use order::Others;
 
-/// Possible ids that a candidate names at most.
+/// The maximum number of possible ids of a candidate.
 const MOST_IDS: usize = 20;
 
-/// What joins a text with its id.
+/// The evidence that joins a text with its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
@@ -35,72 +36,72 @@ pub enum Evidence {
     Index,
     /// The queue has the id with its text and metadata.
     Queue,
-    /// Rows and labels stand in the same order between two known neighbours.
+    /// Rows and labels are in the same order between two known neighbours.
     Order,
 }
 
-/// A record whose row is gone and that is known all the same.
+/// A recovered record whose row is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RestoredRow {
-    /// The number that the row had; `None` where the queue alone has the text.
+    /// The number of the lost row; `None` if only the queue has the text.
     pub(crate) row: Option<i64>,
     pub(crate) id: String,
-    /// Number of its last change, where the queue tells.
+    /// The number of its last change, if the queue has it.
     pub(crate) seq: Option<u64>,
     pub(crate) evidence: Evidence,
 }
 
-/// A text that may belong to a record whose row is gone.
+/// A text that may belong to a record whose row is lost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The collection, where only one comes into question.
+    /// The collection, if only one is possible.
     pub collection: Option<String>,
-    /// The number that its row had.
+    /// The number of its row.
     pub row: Option<i64>,
     /// The text.
     pub document: Option<String>,
     /// The metadata.
     pub metadata: Metadata,
-    /// Ids that it may have: all of them, or none where they are not known or more than twenty.
+    /// All ids that it may have. Empty if they are unknown or more than twenty.
     pub ids: Vec<String>,
-    /// Labels of the vectors that it may have, in the order of `ids`, for those that the index has.
+    /// The labels of the vectors that it may have, in the order of `ids`, for ids in the index.
     pub labels: Vec<u64>,
     /// Why it is uncertain.
     pub reason: &'static str,
 }
 
-/// What was found out about rows that are gone.
+/// The results about lost rows.
 #[derive(Debug, Default)]
 pub(crate) struct LostRows {
     /// For each collection, the records that are certain.
     pub(crate) restored: Vec<Vec<RestoredRow>>,
-    /// For each collection, ids whose row is gone and whose text was not found with certainty.
+    /// For each collection, the ids whose row is lost and whose text is not certain.
     pub(crate) unresolved: Vec<Vec<String>>,
     pub(crate) candidates: Vec<Candidate>,
-    /// Numbers of rows with metadata that belong to no record, and to none whose row is gone.
+    /// Numbers of rows with metadata that belong to no record, not even to a lost one.
     pub(crate) left_over: BTreeSet<i64>,
     pub(crate) strays: Vec<Stray>,
 }
 
-/// A row that names a segment which the catalog does not have, with an id that one collection lacks.
+/// A row whose segment is not in the catalog, with an id that one collection lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stray {
     pub(crate) id: String,
     row: i64,
-    /// The place of the collection that stands for the segment.
+    /// The position of the collection that stands for the segment.
     pub(crate) segment: usize,
-    /// The place of the collection whose index or queue has the id.
+    /// The position of the collection whose index or queue has the id.
     pub(crate) collection: usize,
 }
 
 impl LostRows {
-    /// The row numbers of records that are restored.
+    /// The row numbers of restored records.
     pub(crate) fn restored_rows(&self) -> HashSet<i64> {
         let restored = self.restored.iter().flatten();
         restored.filter_map(|restored| restored.row).collect()
     }
 
-    /// Looks at every collection at once: they share the numbers of rows.
+    /// Searches all collections at once, because they share row numbers.
     pub(crate) fn find(directory: &Directory) -> Result<Self> {
         let failed = |error: rusqlite::Error| unreadable(directory.snapshot().path(), &error);
         let read = || -> rusqlite::Result<Self> {
@@ -128,12 +129,12 @@ impl LostRows {
     }
 }
 
-/// One search.
+/// The state of a search.
 struct Search<'a> {
     directory: &'a Directory,
     reader: Reader<'a>,
     expected: Vec<Expected>,
-    /// Numbers of rows that have metadata or a text, and that nobody was given yet.
+    /// Numbers of unassigned rows that have metadata or a text.
     orphans: BTreeSet<i64>,
     found: LostRows,
 }
@@ -144,7 +145,7 @@ impl Search<'_> {
             .restored
             .resize_with(self.expected.len(), Vec::new);
         self.found.strays = self.strays()?;
-        // The strongest evidence first: each pair is a neighbour for the next.
+        // Strongest evidence first: each pair is a known neighbour for the following steps.
         self.by_index();
         self.settle();
         let mut contents = self.contents()?;
@@ -161,7 +162,8 @@ impl Search<'_> {
         Ok(self.found)
     }
 
-    /// Rows of stray segments. An id that several rows have or several collections lack tells nothing.
+    /// Rows of stray segments. An id that several rows have, or that several collections lack,
+    /// proves nothing.
     fn strays(&self) -> rusqlite::Result<Vec<Stray>> {
         let mut rows: HashMap<String, Vec<(usize, i64)>> = HashMap::new();
         for (at, collection) in self.directory.collections().iter().enumerate() {
@@ -225,7 +227,7 @@ impl Search<'_> {
 
     fn by_index(&mut self) {
         let mut taken = HashSet::new();
-        // A record without any metadata is one that had none only if no metadata was lost.
+        // A record without metadata never had any only if no metadata was lost.
         let whole = self.directory.snapshot().is_whole("embedding_metadata");
         for entry in self.directory.snapshot().indexed_rows() {
             let at = self.expected.iter().position(|expected| {
@@ -238,7 +240,7 @@ impl Search<'_> {
         }
     }
 
-    /// What the queue says of the records that it made.
+    /// The contents of the records that the queue created.
     fn contents(&self) -> rusqlite::Result<HashMap<(usize, String), Content>> {
         let connection = self.directory.snapshot().connection();
         let mut contents = HashMap::new();
@@ -252,7 +254,8 @@ impl Search<'_> {
         Ok(contents)
     }
 
-    /// Gives rows to the records whose whole content is in the queue. Rows with the same content cannot be exchanged for each other.
+    /// Assigns rows to records whose complete content is in the queue. Rows with the same content
+    /// are interchangeable.
     fn by_content(&mut self, contents: &mut HashMap<(usize, String), Content>) {
         let mut wanted: BTreeMap<u128, Vec<(usize, &Missing)>> = BTreeMap::new();
         for (at, expected) in self.expected.iter().enumerate() {
@@ -300,8 +303,9 @@ impl Search<'_> {
             let compressed = expected.is_compressed();
             let metadata_whole = self.directory.snapshot().is_whole("embedding_metadata");
             for gap in gaps {
-                // Equal numbers mean nothing where metadata was lost too, or where entries of the queue that made or deleted records were:
-                // those that it made come after everything that has a label.
+                // Equal counts prove nothing if metadata was lost too, or if queue entries that
+                // created or deleted records were lost. Records that the queue created come after
+                // everything that has a label.
                 let by_count = metadata_whole && (expected.queue_whole || gap.is_before_a_label());
                 let rows: Vec<i64> = gap.rows(&self.orphans).collect();
                 let disputed = rows.iter().any(|row| self.claims(*row) != [at]);
@@ -327,7 +331,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The rows that other collections have.
+    /// The rows of other collections.
     fn others(&self, collection: usize) -> Others {
         let others = self.expected.iter().enumerate();
         let mut rows: Vec<i64> = others
@@ -338,11 +342,11 @@ impl Search<'_> {
         Others(rows)
     }
 
-    /// Records that the queue holds whole and that left no row behind.
+    /// Recovers records that are complete in the queue and have left no row behind.
     fn by_queue_alone(&mut self, contents: &HashMap<(usize, String), Content>) {
         let mut ids = Vec::new();
         for (at, expected) in self.expected.iter().enumerate() {
-            // Where entries are lost, the one that deleted a record may be among them.
+            // If entries are lost, the one that deleted the record may be among them.
             if !expected.queue_whole {
                 continue;
             }
@@ -360,7 +364,7 @@ impl Search<'_> {
         }
     }
 
-    /// The collections that lack a row about here.
+    /// The collections that lack a row around this number.
     fn claims(&self, row: i64) -> Vec<usize> {
         let lacks = |expected: &Expected| expected.gap_at(row).is_some();
         let claims = self.expected.iter().enumerate();
@@ -370,12 +374,13 @@ impl Search<'_> {
             .collect()
     }
 
-    /// Makes candidates of rows that may belong to a record.
+    /// Turns rows that may belong to a record into candidates.
     fn leave_the_rest(&mut self) -> rusqlite::Result<()> {
         let rows = std::mem::take(&mut self.orphans);
         let claims: BTreeMap<i64, Vec<usize>> =
             rows.iter().map(|row| (*row, self.claims(*row))).collect();
-        // The rows of each gap, by collection and by the row before it. Nothing for a gap that other collections may have rows in.
+        // The rows of each gap, by collection and by the row before it. `None` for a gap in which
+        // other collections may have rows.
         let mut gaps: HashMap<(usize, Option<i64>), Option<Vec<i64>>> = HashMap::new();
         let mut named: HashSet<(usize, String)> = HashSet::new();
         for row in rows.iter().copied() {
@@ -400,7 +405,8 @@ impl Search<'_> {
                 };
                 possible.extend(near.iter().map(|missing| (*at, missing)));
             }
-            // Where labels or entries of the queue are lost, a row may be of a record that only they named.
+            // If labels or queue entries are lost, a row may belong to a record that only they
+            // named.
             let known = self.expected.iter().all(|of| of.names_all_at(row));
             if possible.is_empty() && known {
                 self.found.left_over.insert(row);
@@ -408,7 +414,7 @@ impl Search<'_> {
             }
             let too_many = possible.len() > MOST_IDS;
             if !known || too_many {
-                // Some of the ids would be taken for all.
+                // An incomplete list of ids would be mistaken for a complete one.
                 possible.clear();
             }
             named.extend(
@@ -423,11 +429,11 @@ impl Search<'_> {
                 _ => None,
             };
             let reason = if !known {
-                "labels of the index or entries of the queue are lost: its id may be one that nothing here names"
+                "labels of the index or entries of the queue are lost, so its id may be one that no file names"
             } else if too_many {
-                "more ids come into question than a line lists; each has a line without a text"
+                "more ids are possible than a line lists; each has a line of its own without a text"
             } else {
-                "between its known neighbours there are not as many ids without a row as rows without an id"
+                "between its known neighbours, the number of ids without a row differs from the number of rows without an id"
             };
             self.found.candidates.push(Candidate {
                 collection,
@@ -465,7 +471,7 @@ impl Search<'_> {
             for missing in expected.missing() {
                 let stray = strays.get(&(at, missing.id.as_str()));
                 let mut candidate = self.without_row(at, missing)?;
-                // Its row is there, under another segment, with all that is known of it.
+                // Its row exists under another segment, with everything known about it.
                 if let Some(row) = stray
                     && (candidate.document.is_none()
                         || candidate.document == self.reader.content(*row)?.document)
@@ -474,7 +480,7 @@ impl Search<'_> {
                 }
                 unresolved.push(missing.id.clone());
                 if damaged && !named.contains(&(at, missing.id.clone())) {
-                    // A text stands on one line: on that of its row.
+                    // A text is listed once, on the line of its row.
                     if candidate
                         .document
                         .as_ref()
@@ -492,7 +498,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// An id without a row, and what the queue still has of it.
+    /// An id without a row, with what the queue still holds about it.
     fn without_row(&self, collection: usize, missing: &Missing) -> rusqlite::Result<Candidate> {
         let content = Content::of(self.directory.snapshot().connection(), missing)?;
         let content = content.unwrap_or_default();
@@ -503,8 +509,8 @@ impl Search<'_> {
             metadata: content.metadata,
             ids: vec![missing.id.clone()],
             labels: missing.label().into_iter().collect(),
-            reason: "its row is gone, and no text certainly belongs to it: it had none, the text is lost or on a line \
-                     without an id, or the record was deleted",
+            reason: "its row is lost, and no text certainly belongs to it; either it had none, or the text is lost or on a \
+                     line without an id, or the record was deleted",
         })
     }
 
@@ -514,7 +520,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the queue holds anything.
+/// Whether the queue has entries.
 fn has_queue(snapshot: &Snapshot) -> rusqlite::Result<bool> {
     let there = snapshot.has_table("embeddings_queue");
     Ok(there
@@ -524,7 +530,7 @@ fn has_queue(snapshot: &Snapshot) -> rusqlite::Result<bool> {
             .exists([])?)
 }
 
-/// Numbers of rows that have metadata or a text and no record.
+/// Numbers of rows that have metadata or a text but no record.
 fn orphans(snapshot: &Snapshot) -> rusqlite::Result<BTreeSet<i64>> {
     let mut found = BTreeSet::new();
     if !snapshot.has_table("embeddings") {

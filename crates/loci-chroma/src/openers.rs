@@ -1,4 +1,5 @@
-//! Which other programs have a file open. Only Linux tells, and only about processes that may be looked at.
+//! Finds other programs that have a file open. Works only on Linux, and only for processes that
+//! this user may inspect.
 
 use std::fmt;
 use std::path::Path;
@@ -6,9 +7,9 @@ use std::path::Path;
 /// A process that has the file open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// Its name.
+    /// The process name.
     pub name: String,
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn of(path: &Path) -> Vec<Opener> {
     found
 }
 
-/// Elsewhere nothing is known.
+/// Other systems do not provide this.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn of(_: &Path) -> Vec<Opener> {
     Vec::new()

@@ -1,7 +1,8 @@
-//! `index_metadata.pickle`: which id has which label in the vector segment.
+//! Reads `index_metadata.pickle`, which maps ids to labels of the vector segment.
 //!
-//! The file is read by a small machine of its own that resolves no name and runs nothing. Damage ends the reading, never the result:
-//! what was read before it counts. Memory grows with the length of the file and nothing recurses, whatever the bytes say.
+//! A small interpreter reads the file. It resolves no names and runs no code. Damage stops the
+//! reading, but everything read before it counts. Memory grows with the length of the file and
+//! nothing recurses, whatever the bytes say.
 
 mod input;
 mod machine;
@@ -14,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use machine::{MAPS, Machine, Value};
 
-/// How the file was written.
+/// The form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A plain dictionary, as ChromaDB 1.x writes it.
@@ -23,29 +24,31 @@ pub(crate) enum Form {
     Instance,
 }
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LabelMap {
-    /// Ids with their labels, ascending by label. Each stands in at least one of the two maps and contradicts neither.
+    /// Ids with their labels, sorted by label. Each pair is in at least one of the two maps and
+    /// contradicts neither.
     pub(crate) pairs: Vec<(String, u64)>,
-    /// Different pairs that share an id or a label; none of them is in `pairs`.
+    /// The number of different pairs that share an id or a label. None of them is in `pairs`.
     pub(crate) disputed: u64,
-    /// The watermark; written up to 0.5 only.
+    /// The watermark. Only versions up to 0.5 write it.
     pub(crate) max_seq_id: Option<u64>,
-    /// Written up to 0.6 only.
+    /// The dimension. Only versions up to 0.6 write it.
     pub(crate) dimensionality: Option<u64>,
-    /// The last label given out.
+    /// The last label that was assigned.
     pub(crate) total_elements_added: Option<u64>,
-    /// Nothing if no dictionary could be read.
+    /// `None` if no dictionary could be read.
     pub(crate) form: Option<Form>,
-    /// Labels of the pairs that stand in both maps. Kept only where something is wrong: one map alone may have got out of step.
+    /// Labels of the pairs that are in both maps. Kept only for a damaged file, in which one of the
+    /// maps may be out of step.
     pub(crate) confirmed: HashSet<u64>,
-    /// Where and why the reading stopped, or what is wrong with a file that could be read to its end.
+    /// Where and why the reading stopped, or what is wrong with a file that was read to its end.
     pub(crate) damage: Option<String>,
 }
 
 impl LabelMap {
-    /// Whether the file only ends too early: what was read before is as it was written.
+    /// Whether the file is merely truncated. Everything before the end is then as it was written.
     pub(crate) fn is_cut_short(&self) -> bool {
         self.disputed == 0
             && self
@@ -73,7 +76,7 @@ pub(crate) fn read(bytes: &[u8]) -> LabelMap {
     }
     let damage = machine.damage().map(str::to_owned).or_else(|| {
         let absent = by_id.is_none() && by_label.is_none();
-        absent.then(|| "it holds neither `id_to_label` nor `label_to_id`".to_owned())
+        absent.then(|| "it has neither `id_to_label` nor `label_to_id`".to_owned())
     });
     let (pairs, disputed) = agreed(found.clone());
     let whole = |name| match machine.field(name) {
@@ -96,7 +99,7 @@ pub(crate) fn read(bytes: &[u8]) -> LabelMap {
     }
 }
 
-/// Labels of the pairs that were found twice.
+/// Labels of the pairs that occur twice.
 fn twice(found: &[(&str, u64)]) -> HashSet<u64> {
     let mut once = HashSet::new();
     found
@@ -106,7 +109,8 @@ fn twice(found: &[(&str, u64)]) -> HashSet<u64> {
         .collect()
 }
 
-/// The pairs that share neither id nor label with another one, ascending by label, and how many do.
+/// The pairs that share neither id nor label with another one, sorted by label, and the number of
+/// those that do.
 fn agreed(mut found: Vec<(&str, u64)>) -> (Vec<(String, u64)>, u64) {
     found.sort_by_key(|(_, label)| *label);
     for run in found.chunk_by_mut(|left, right| left.1 == right.1) {
@@ -123,7 +127,7 @@ fn agreed(mut found: Vec<(&str, u64)>) -> (Vec<(String, u64)>, u64) {
         }
         start += run.len();
     }
-    // Sorted by hash first: comparing a million ids as text takes longer than reading them.
+    // Sort by hash first: comparing a million ids as text takes longer than reading them.
     let mut by_id: Vec<(u64, &str, usize)> = found
         .iter()
         .enumerate()

@@ -1,7 +1,8 @@
-//! Index directories that look stale, or are, out of ChromaDB's sight.
+//! Renames index directories that are stale or damaged, so that ChromaDB does not load them.
 //!
-//! ChromaDB keeps vectors that it has flushed nowhere else, and does not make an index anew that is missing. So they go into the queue first,
-//! from which it rebuilds all of them; a plain rename is done only when asked for, and says what it costs.
+//! ChromaDB keeps flushed vectors only in the index, and does not rebuild an index that is missing.
+//! So the vectors go into the queue first, from which ChromaDB rebuilds the index. A plain rename
+//! happens only on request, and the report says how many vectors it makes unreachable.
 
 mod candidates;
 
@@ -14,18 +15,18 @@ use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
 use crate::finding::counted;
-use crate::repair::{Choice, Prepared, refuse_while_open, set_aside};
+use crate::repair::{Choice, Prepared, quarantine_segment, refuse_while_open};
 use crate::survey::Origin;
 use candidates::Candidate;
 
 /// How to quarantine.
 #[derive(Debug, Clone)]
 pub struct QuarantineOptions {
-    /// A directory is stale when its vectors are at least so much older than the database.
+    /// A directory is stale if its vectors are older than the database by at least this much.
     pub stale: Duration,
-    /// Also take directories that are damaged, whatever their age.
+    /// Also quarantine damaged directories, whatever their age.
     pub check: bool,
-    /// Only say what would be done.
+    /// Report the changes without making them.
     pub dry_run: bool,
     /// Rename without saving the vectors first.
     pub rename_only: bool,
@@ -42,53 +43,53 @@ impl Default for QuarantineOptions {
     }
 }
 
-/// What was done, or in a dry run would be.
+/// The result of a quarantine, or its plan in a dry run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct QuarantineReport {
-    /// Whether this only says what would be done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// The directories.
+    /// The quarantined directories.
     pub directories: Vec<Quarantined>,
-    /// The database as it was before vectors were written into its queue.
+    /// The backup of the database from before vectors were written into its queue.
     #[serde(serialize_with = "serialize_optional_path")]
     pub backup: Option<PathBuf>,
-    /// Things to know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What can be done about vectors that ChromaDB does not find any more.
+    /// What the user can do about vectors that ChromaDB cannot reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
 }
 
-/// One directory.
+/// One quarantined directory.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Quarantined {
-    /// Its path before.
+    /// The old path.
     #[serde(serialize_with = "serialize_path")]
     pub from: PathBuf,
-    /// Its path now; absent in a dry run and when the rename failed.
+    /// The new path; absent in a dry run and if the rename failed.
     #[serde(serialize_with = "serialize_optional_path")]
     pub to: Option<PathBuf>,
     /// How much older its vectors are than the database, in seconds.
     pub gap_seconds: u64,
-    /// Whether it is damaged, where that was checked.
+    /// Whether it is damaged; false if that was not checked.
     pub damaged: bool,
     /// The collection that uses it.
     pub collection: Option<String>,
     /// Vectors that were written into the queue.
     pub vectors_saved: u64,
-    /// Vectors that lie only here and that ChromaDB does not find any more.
+    /// Vectors that are only in this directory and that ChromaDB cannot reach.
     pub vectors_unreachable: u64,
     /// Why it could not be renamed.
     pub problem: Option<String>,
 }
 
-/// Sets stale index directories of the ChromaDB directory at `path` aside.
+/// Quarantines stale index directories of the ChromaDB directory at `path`.
 pub fn quarantine(path: &Path, options: &QuarantineOptions) -> Result<QuarantineReport> {
     let mut report = QuarantineReport {
         dry_run: options.dry_run,
         ..QuarantineReport::default()
     };
-    // All times are read before anything is written.
+    // Read all times before anything is written: a write makes the database newer.
     let mut chosen = candidates::of(path, options.stale);
     if options.check {
         candidates::judge(path, &mut chosen, &mut report.warnings);
@@ -107,18 +108,21 @@ pub fn quarantine(path: &Path, options: &QuarantineOptions) -> Result<Quarantine
         save_vectors(path, &mut report)?;
     }
     if !options.dry_run {
+        // The vectors are durable in the queue, unless the caller asked for a plain rename or they
+        // cannot be read. A crash before this line leaves all directories in place, and a second
+        // run renames them.
         rename_all(&mut report);
     }
     Ok(report)
 }
 
-/// How many vectors of live records lie in the directories alone.
+/// Counts the vectors of live records that are only in these directories.
 fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
     let directory = match Directory::open(path) {
         Ok(directory) => directory,
         Err(error) => {
             report.warnings.push(format!(
-                "it is not known how many vectors become unreachable: {error}"
+                "cannot count the vectors that become unreachable: {error}"
             ));
             return;
         }
@@ -147,7 +151,7 @@ fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
     }
 }
 
-/// Writes the vectors into the queue. What cannot be read is not there to be saved.
+/// Writes the readable vectors into the queue.
 fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
     let names: Vec<String> = report
         .directories
@@ -164,7 +168,7 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
             return Ok(());
         }
         Ok(prepared) => prepared,
-        // Only what is wrong with the files themselves lets them be set aside unsaved.
+        // Only damage to the files themselves permits a quarantine without saving the vectors.
         Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
         Err(error) => {
             report
@@ -199,7 +203,7 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
     Ok(())
 }
 
-/// Where the database does not tell which records live, every vector that has an id counts.
+/// Counts every vector that has an id, because the database cannot tell which records are live.
 fn count_unsaved(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         let pickle = directory.from.join("index_metadata.pickle");
@@ -225,13 +229,15 @@ fn entry_of<'a>(
 fn rename_all(report: &mut QuarantineReport) {
     let stamp = file_stamp();
     for directory in &mut report.directories {
-        match set_aside(&directory.from, &stamp) {
+        // Nothing is deleted. A failed rename is reported for its directory and does not stop the
+        // others.
+        match quarantine_segment(&directory.from, &stamp) {
             Ok(moved) => {
                 tracing::info!(
                     from = %moved.from.display(),
                     to = %moved.to.display(),
                     gap_seconds = directory.gap_seconds,
-                    "index directory set aside"
+                    "index directory quarantined"
                 );
                 directory.to = Some(moved.to);
             }

@@ -1,26 +1,27 @@
-//! The queue of a collection: operations that ChromaDB has acknowledged and not purged yet. Vectors stay in the database and
-//! are fetched one at a time.
+//! The queue of a collection: operations that ChromaDB has acknowledged and not purged yet. Vectors
+//! stay in the database and are fetched one at a time.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::snapshot::Snapshot;
 
-/// The id in rows that a repair writes to hold a number: the deletion of a record that nobody has.
+/// The id in rows that a repair writes to reserve a number. Each row deletes a record that does not
+/// exist.
 pub(crate) const NUMBER_HOLDER: &str = "loci:holds-this-number";
 
-/// The watermark that a repair gives an index whose own is not known. An index that was written has
-/// the first entry at least. ChromaDB 0.6 takes 0 for the end of the queue.
+/// The watermark that a repair gives to an index whose own is unknown. An index that was written
+/// has consumed at least the first entry. ChromaDB 0.6 takes 0 for the end of the queue.
 pub(crate) const LOWEST_WATERMARK: u64 = 1;
 
-/// What an entry does.
+/// The operation of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Add,
     Update,
     Upsert,
     Delete,
-    /// One that a later release may know.
+    /// An operation that only a later release knows.
     Unknown(i64),
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) seq: u64,
     pub(crate) operation: Operation,
     pub(crate) id: String,
-    /// Numbers in its vector; `None` without one.
+    /// The length of its vector; `None` without one.
     pub(crate) dimension: Option<usize>,
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn read(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Ve
     if !snapshot.has_table("embeddings_queue") {
         return Ok(entries);
     }
-    // The topic ends with the collection's id; what stands before it is the tenant's business.
+    // The topic ends with the collection's id. The part before it depends on the tenant.
     let mut statement = snapshot.connection().prepare(
         "SELECT seq_id, operation, id, CASE typeof(vector) WHEN 'blob' THEN length(vector) END \
          FROM embeddings_queue WHERE substr(topic, -length(?1)) = ?1 ORDER BY seq_id",
@@ -116,7 +117,7 @@ pub(crate) fn time(connection: &Connection, seq: u64) -> Option<i64> {
     statement.query_row([seq as i64], |row| row.get(0)).ok()
 }
 
-/// Entries after `watermark` that say the text is null, as releases up to 0.6 wrote it.
+/// Entries after `watermark` whose text is null, as releases up to 0.6 wrote it.
 pub(crate) fn null_documents(
     snapshot: &Snapshot,
     collection: &str,
@@ -135,7 +136,8 @@ pub(crate) fn null_documents(
     rows.collect()
 }
 
-/// Entries after `watermark` that ChromaDB 1.x cannot read: metadata that is no JSON object, an unknown encoding, an id that is no text.
+/// Entries after `watermark` that ChromaDB 1.x cannot read: metadata that is not a JSON object, an
+/// unknown encoding, or an id that is not text.
 pub(crate) fn unreadable_entries(
     snapshot: &Snapshot,
     collection: &str,

@@ -1,12 +1,12 @@
-//! Paths in commands that people copy.
+//! Quotes paths in commands that people copy.
 
 use std::path::Path;
 
-/// The path as a shell takes it: bare where that is safe, else in quotes.
+/// The path as a shell argument, quoted only if necessary.
 pub fn shell_quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%".contains(letter);
-    // A leading dash would be read as an option.
+    // A leading dash would be parsed as an option.
     if path.starts_with('-') {
         return shell_quoted(&Path::new(".").join(path.as_ref()));
     }

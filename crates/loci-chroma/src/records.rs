@@ -1,4 +1,4 @@
-//! Records with everything they have, streamed in order.
+//! Streams complete records in order.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,47 +24,46 @@ pub struct Record {
     pub id: String,
     /// Its text.
     pub document: Option<String>,
-    /// Its address, where one was given.
+    /// Its URI, if it has one.
     pub uri: Option<String>,
-    /// Its metadata, typed as stored.
+    /// Its metadata, with the stored types.
     pub metadata: Metadata,
     /// Its vector.
     pub vector: Option<Vec<f32>>,
-    /// Where the vector was.
+    /// Where the vector was found.
     pub origin: Origin,
     /// When it was first added, in milliseconds since 1970.
     pub added: Option<i64>,
-    /// Keys whose value could not be read.
+    /// Keys whose value is unreadable.
     pub unreadable: Vec<String>,
-    /// What of its metadata is known to be gone.
+    /// The part of its metadata that is known to be lost.
     pub gone: Option<Gone>,
 }
 
-/// Metadata of a record whose rows are gone and that nothing else has.
+/// The lost metadata of a record, which no file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gone {
     /// The values of these keys. An index of the table still has the keys.
     Keys(Vec<String>),
-    /// All rows. Its text came from the full-text index, and single values may have come from the queue.
+    /// All rows. The text came from the full-text index, and some values may have come from the
+    /// queue.
     Metadata,
-    /// Its text and its metadata, if it had any.
+    /// Its text, and its metadata if it had any.
     Everything,
 }
 
 impl Gone {
-    /// What is lost, as a reason.
+    /// A sentence about what is lost.
     pub fn reason(&self) -> String {
         match self {
             Self::Keys(keys) => format!(
-                "the record is here without the metadata `{}`, whose rows are lost",
+                "the record lacks the metadata `{}`, whose rows are lost",
                 keys.join("`, `")
             ),
-            Self::Metadata => {
-                "the rows of its metadata are lost; the record is here with what the \
-                 full-text index and the queue have of it"
-                    .to_owned()
-            }
-            Self::Everything => "the record is here without text and metadata: \
+            Self::Metadata => "the rows of its metadata are lost; the record has only what the \
+                 full-text index and the queue still hold"
+                .to_owned(),
+            Self::Everything => "the record has no text and no metadata; \
                  their rows are lost, if it had any"
                 .to_owned(),
         }
@@ -72,7 +71,7 @@ impl Gone {
 }
 
 impl Record {
-    /// A record that nothing is known of but its id.
+    /// A record of which only the id is known.
     pub(crate) fn empty(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -98,7 +97,8 @@ impl Record {
 }
 
 impl Directory {
-    /// Hands over all records of a collection, up to `batch` at a time, in the order in which they were first added.
+    /// Passes all records of a collection to a callback, up to `batch` at a time, in the order of
+    /// insertion.
     pub fn for_each_record(
         &self,
         collection: usize,
@@ -130,7 +130,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The ids of records of a collection that have lost metadata for good.
+    /// The ids of records of a collection whose metadata is lost for good.
     pub(crate) fn without_metadata(
         &self,
         collection: usize,
@@ -164,7 +164,7 @@ impl Directory {
         Ok(ids)
     }
 
-    /// Hands over some records of a collection without their vectors, one by one.
+    /// Passes some records of a collection, without their vectors, to a callback one by one.
     pub(crate) fn for_each_text(
         &self,
         collection: usize,
@@ -195,13 +195,13 @@ impl Directory {
     }
 }
 
-/// Which rows of metadata a record has.
+/// The kinds of metadata rows that a record has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rows {
     None,
-    /// Entries of lists alone.
+    /// Only list entries.
     Lists,
-    /// Single values, of which the text is one.
+    /// Single values, which include the text.
     Values,
 }
 
@@ -218,7 +218,7 @@ fn bare_rows(directory: &Directory) -> rusqlite::Result<HashSet<i64>> {
     rows.collect()
 }
 
-/// Reads records out of the tables.
+/// Reads records from the tables.
 pub(crate) struct Reader<'a> {
     connection: &'a Connection,
     snapshot: &'a Snapshot,
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         if live.restored.is_some() {
             record.added = self.day_of_neighbour(live.row.unwrap_or(i64::MAX))?;
         }
-        // Rows that have lost all their metadata may still have it in the queue.
+        // If a row has lost all its metadata, the queue may still have it.
         let from_tables = record.document.is_some();
         let mut gone = false;
         let mut made = false;
@@ -306,12 +306,13 @@ impl<'a> Reader<'a> {
                     record.metadata = Metadata::default();
                 }
                 Operation::Unknown(_) => {}
-                // An add of a record that is there changes nothing; an old one counts only if it is what the row says came last.
+                // An add of an existing record has no effect. An old add counts only if the row
+                // says that it was the last change.
                 Operation::Add if found && !gone => {}
                 Operation::Add
                     if entry.seq <= watermark && !gone && live.seq != Some(entry.seq) => {}
                 Operation::Add | Operation::Update | Operation::Upsert => {
-                    // Other entries change some keys and leave the rest as it was.
+                    // Other entries change some keys and leave the rest.
                     made |= entry.operation == Operation::Add || gone;
                     if let Some(json) = queue::metadata(self.connection, entry.seq)? {
                         merge(&mut record, &json);
@@ -331,7 +332,7 @@ impl<'a> Reader<'a> {
         Ok(record)
     }
 
-    /// What of a record's metadata is gone. `text`: the tables have its text.
+    /// The lost metadata of a record. `text` says whether the tables have its text.
     fn gone(&self, row: i64, rows: Rows, text: bool, record: &Record) -> Option<Gone> {
         if let Some(keys) = self.snapshot.lost_keys().get(&row) {
             let keys: Vec<String> = keys
@@ -343,7 +344,7 @@ impl<'a> Reader<'a> {
         }
         match (rows, text) {
             (Rows::Values, _) | (Rows::Lists, false) => None,
-            // Every text has a row of metadata too.
+            // Every text also has a row of metadata.
             (Rows::Lists | Rows::None, true) => Some(Gone::Metadata),
             (Rows::None, false) => {
                 let whole = self.snapshot.is_whole("embedding_metadata");
@@ -352,7 +353,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// When the record before a row was added: rows are in the order of time.
+    /// When the record before a row was added. Rows are in chronological order.
     fn day_of_neighbour(&self, row: i64) -> rusqlite::Result<Option<i64>> {
         if self.times.is_none() {
             return Ok(None);
@@ -368,7 +369,7 @@ impl<'a> Reader<'a> {
         Ok(day.flatten())
     }
 
-    /// Takes what the tables have under a row number, and tells which rows of metadata there were.
+    /// Reads what the tables hold under a row number, and returns the kinds of metadata rows.
     pub(crate) fn stored(&mut self, row: i64, record: &mut Record) -> rusqlite::Result<Rows> {
         let mut any = Rows::None;
         if let Some(statement) = &mut self.metadata {
@@ -409,7 +410,7 @@ impl<'a> Reader<'a> {
                 .optional()?
                 .flatten();
         }
-        // The full-text index keeps a second copy of every text.
+        // The full-text index has a second copy of every text.
         if record.document.is_none()
             && let Some(statement) = &mut self.texts
         {
@@ -437,7 +438,7 @@ fn put(record: &mut Record, key: String, value: MetaValue) {
     }
 }
 
-/// Applies the metadata of an entry as ChromaDB does: keys are merged, null removes one.
+/// Merges the metadata of an entry as ChromaDB does: keys are overwritten, and null removes one.
 pub(crate) fn merge(record: &mut Record, json: &str) {
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(json) else {
         record.unreadable.push("metadata in the queue".to_owned());

@@ -1,8 +1,10 @@
-//! Mends a ChromaDB directory in place, so that ChromaDB itself finds again all that its files still hold.
+//! Repairs a ChromaDB directory in place, so that ChromaDB finds everything that its files still
+//! hold.
 //!
-//! Only `chroma.sqlite3` is written, in one transaction and after a backup: every vector that can be read goes into the queue, from which
-//! ChromaDB builds its index anew. Segment directories are renamed, never changed. The result is read back and compared; if it
-//! holds less than was recovered, the backup takes its place again.
+//! Only `chroma.sqlite3` is written, after a backup and in one transaction. Every readable vector
+//! goes into the queue, from which ChromaDB rebuilds its index. Segment directories are renamed,
+//! never changed. The result is read back and compared with what was recovered. If it holds less,
+//! the backup is restored.
 
 mod aside;
 mod backup;
@@ -10,7 +12,6 @@ mod copy;
 mod database;
 mod fresh;
 mod lines;
-mod mending;
 mod models;
 mod pending;
 mod plan;
@@ -22,6 +23,7 @@ mod restore;
 mod rows;
 mod sequence;
 mod spool;
+mod steps;
 mod tables;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -35,7 +37,7 @@ use std::time::Duration;
 use loci_core::clock::file_stamp;
 use loci_core::{Error, Result};
 
-pub(crate) use aside::set_aside;
+pub(crate) use aside::quarantine_segment;
 pub use lines::write_candidates;
 pub use models::Models;
 pub(crate) use plan::{Choice, Plan, Work, is_damaged};
@@ -47,18 +49,20 @@ use crate::openers;
 use crate::snapshot::{Access, Snapshot};
 use crate::tables::TABLES;
 
-/// A program that is just closing the database, or starting another, is not in the way: so often is looked before one is.
+/// How often to check for other processes that have the database open. A program that is just
+/// closing it, or is starting another program, must not stop the repair.
 const LOOKS: usize = 4;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// How to repair.
 #[derive(Debug, Clone, Default)]
 pub struct RepairOptions {
-    /// Only say what would be done.
+    /// Report the changes without making them.
     pub dry_run: bool,
-    /// Copy the directory there first and repair the copy.
+    /// Copy the directory to this path first, and repair the copy.
     pub output: Option<PathBuf>,
-    /// The models of the collections. With one, records without a vector get a new one from their text; all others are moved into a file.
+    /// The models of the collections. If a collection has one, its records without a vector are
+    /// embedded again from their text. Otherwise they are moved into a file.
     pub models: Models,
 }
 
@@ -80,7 +84,7 @@ pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
     };
     copy::copy_directory(path, output)?;
     let mut report = repair_in(output, false, &options.models)?;
-    // The directory that was copied is the backup.
+    // The source directory serves as the backup. It was only read.
     if let Some(backup) = report.backup.take() {
         backup::remove(&backup)?;
     }
@@ -96,13 +100,14 @@ fn repair_in(path: &Path, dry_run: bool, models: &Models) -> Result<RepairReport
     Ok(report)
 }
 
-/// Refuses while another process has the database open: a running ChromaDB writes its own image of the index over what was mended.
+/// Refuses if another process has the database open. A running ChromaDB would write its own copy of
+/// the index over the repaired one.
 pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
-    // A journal lies beside the file itself, and so must the backup.
+    // SQLite keeps the journal beside the real file, and the backup must be there too.
     if database.is_symlink() {
         return Err(Error::invalid(
             format!("database `{}`", database.display()),
-            "is a link; put the file itself there, with the journal that may lie beside it",
+            "is a symbolic link; replace it with the file itself and its journal, if there is one",
         ));
     }
     let mut openers = openers::of(database);
@@ -126,7 +131,7 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
     })
 }
 
-/// A directory that was diagnosed, and what is to be done with it. Nothing was written yet.
+/// A diagnosed directory and the work that it needs. Nothing has been written at this point.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     directory: Directory,
@@ -145,7 +150,7 @@ impl Prepared {
             return Err(Error::Corrupt {
                 what: "the database".into(),
                 path: path.join(DATABASE),
-                detail: "the tables of records are missing; put a backup of it in its place".into(),
+                detail: "the tables that hold the records are missing; restore a backup".into(),
             });
         }
         let work = Work::prepare(&diagnosis.directory, diagnosis.surveys, choice)?;
@@ -161,10 +166,10 @@ impl Prepared {
         matches!(self.directory.snapshot().access(), Access::Salvaged(_))
     }
 
-    /// What will be done.
+    /// The changes that a repair makes.
     pub(crate) fn report(&self, dry_run: bool) -> Result<RepairReport> {
         let mut report = self.work.report(self.findings.clone(), dry_run);
-        report.changes = mending::count(self.directory.snapshot().connection(), &self.work)?;
+        report.changes = steps::count(self.directory.snapshot().connection(), &self.work)?;
         if self.is_salvaged() {
             report.changes.insert(0, fresh::change());
         }
@@ -176,7 +181,7 @@ impl Prepared {
         Ok(report)
     }
 
-    /// Does everything to a private copy of the database.
+    /// Applies all changes to a private copy of the database.
     fn self_test(&self) -> Result<Vec<Change>> {
         let database = self.work.path.join(DATABASE);
         if self.is_salvaged() {
@@ -186,18 +191,22 @@ impl Prepared {
         }
         let copy = Snapshot::copy(&database, TABLES)?;
         let connection = copy.connection();
-        let failed = |error| database::failed(&database, "rehearsing on a copy of", &error);
+        let failed = |error| database::failed(&database, "testing the repair on a copy of", &error);
         database::prepare(connection).map_err(failed)?;
         let transaction = connection.unchecked_transaction().map_err(failed)?;
-        mending::apply(&transaction, &self.work)
+        steps::apply(&transaction, &self.work)
     }
 
-    /// Backup, transaction, renames, and the comparison of what is there with what was recovered.
+    /// Makes the backup, commits the transaction, renames the segments and verifies the result.
     pub(crate) fn write(self, report: &mut RepairReport) -> Result<()> {
         let stamp = file_stamp();
         let (work, backup) = self.commit(report, &stamp)?;
         let finished = rename_segments(&work, report, &stamp).and_then(|()| verify::verify(&work));
         if let Err(error) = finished {
+            // A rename or the verification failed, so every step is undone in reverse order. The
+            // segments come first: a crash after this line leaves the state after the commit, which
+            // a second run finishes. The JSON Lines files are removed last, when their rows are in
+            // the database again.
             aside::put_back(&report.set_aside)?;
             backup::restore(&backup, &work.path.join(DATABASE))?;
             report.remove_files();
@@ -207,7 +216,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The write-back alone: the caller sets the segments aside.
+    /// Writes the vectors into the queue and renames nothing. The caller quarantines the segments.
     pub(crate) fn write_back(self, report: &mut RepairReport) -> Result<()> {
         let (work, backup) = self.commit(report, &file_stamp())?;
         if let Err(error) = verify::verify(&work) {
@@ -218,13 +227,15 @@ impl Prepared {
         Ok(())
     }
 
-    /// The first step: everything is in the database afterwards, durably; no directory was touched. Gives the backup.
+    /// Takes the first step and returns the backup. Afterwards all vectors are durable in the
+    /// database, and no directory has been renamed.
     pub(crate) fn commit(self, report: &mut RepairReport, stamp: &str) -> Result<(Work, PathBuf)> {
         let database = self.work.path.join(DATABASE);
         if !self.directory.snapshot().still_holds() {
             return Err(database::changed(&database));
         }
-        // Both files are durable before a row goes. A crash from here on leaves the rows, the files, or both.
+        // Both files are durable before the transaction deletes a row. A crash from here on leaves
+        // the records in the tables, in the files, or in both.
         report.moved_file = lines::write_moved(&self.directory, &self.work, &database, stamp)?;
         if !self.work.only_vectors {
             let candidates = self.directory.candidates()?;
@@ -237,7 +248,7 @@ impl Prepared {
         committed
     }
 
-    /// Backup and transaction.
+    /// Makes the backup and commits the transaction.
     fn commit_database(
         self,
         report: &mut RepairReport,
@@ -249,13 +260,18 @@ impl Prepared {
             let made = fresh::write(&self.directory, &self.work, &path)?;
             drop(self.directory);
             report.changes = made;
+            // The new database is committed and closed under a temporary name. The old one gets its
+            // backup name first, so that a crash between these two steps leaves the old database
+            // under both names.
             let backup = backup::second_name(database, stamp)?;
             backup::put_in_place(&path, database)?;
             return Ok((self.work, backup));
         }
         let expected = database::fingerprint(self.directory.snapshot().connection())?;
-        // Where an open file cannot be written, the reader must be gone.
+        // Some systems refuse to write a file that is open for reading, so the reader is closed
+        // first.
         drop(self.directory);
+        // The backup is durable before the transaction starts.
         let backup = backup::make(database, stamp)?;
         match transact(database, &expected, &self.work) {
             Ok(changes) => {
@@ -263,6 +279,8 @@ impl Prepared {
                 Ok((self.work, backup))
             }
             Err(error) => {
+                // A failed transaction rolls back, so the database is unchanged and the backup is
+                // redundant.
                 backup::remove(&backup)?;
                 Err(error)
             }
@@ -270,14 +288,17 @@ impl Prepared {
     }
 }
 
-/// Mends the database in one transaction that nobody else can see half of.
+/// Repairs the database in one exclusive transaction.
 fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Change>> {
     let mut connection = database::open(database)?;
     let transaction = database::exclusive(&mut connection, database)?;
     if database::fingerprint(&transaction)? != expected {
         return Err(database::changed(database));
     }
-    let changes = mending::apply(&transaction, work)?;
+    let changes = steps::apply(&transaction, work)?;
+    // The backup and the JSON Lines files are durable, and SQLite syncs the database on commit. A
+    // crash before the commit leaves the old rows. A crash after it leaves every vector in the
+    // queue and the old segments in place. A second run then finishes the repair.
     transaction
         .commit()
         .map_err(|error| database::failed(database, "committing", &error))?;
@@ -287,12 +308,14 @@ fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Cha
     Ok(changes)
 }
 
-/// The second step: segments whose vectors the queue now holds are set aside.
+/// Takes the second step: quarantines the segments whose vectors are in the queue.
 pub(crate) fn rename_segments(work: &Work, report: &mut RepairReport, stamp: &str) -> Result<()> {
     for name in work.plans.iter().filter_map(Plan::directory_to_rename) {
         let from = work.path.join(name);
         if from.is_dir() {
-            report.set_aside.push(set_aside(&from, stamp)?);
+            // The queue holds the vectors of this segment durably. A crash between two renames
+            // leaves some segments in place; a second run renames them.
+            report.set_aside.push(quarantine_segment(&from, stamp)?);
         }
     }
     Ok(())

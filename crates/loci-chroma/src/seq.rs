@@ -1,28 +1,29 @@
-//! Sequence ids as ChromaDB's versions stored them. Since 1.0 they are integers; before they were eight-byte big-endian
-//! blobs. Converting twice leaves an integer made of the digits' ASCII codes, which is read back here.
+//! Sequence ids in the formats of ChromaDB's versions. Since 1.0 they are integers; before, they
+//! were eight-byte big-endian blobs. Converting twice leaves an integer made of the ASCII codes of
+//! the digits, which is decoded here.
 
 use rusqlite::types::ValueRef;
 
 /// A stored sequence id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeqId {
-    /// As ChromaDB 1.x writes it.
+    /// An integer, as ChromaDB 1.x writes it.
     Integer(u64),
-    /// As ChromaDB up to 0.6 wrote it.
+    /// A blob, as ChromaDB up to 0.6 wrote it.
     Blob(u64),
-    /// Converted when it already was an integer.
+    /// An integer that was converted a second time.
     Poisoned {
-        /// What is stored.
+        /// The stored value.
         stored: i64,
-        /// What it was.
+        /// The original value.
         decoded: u64,
     },
-    /// Something else, in words.
+    /// Any other value, described in words.
     Unreadable(String),
 }
 
 impl SeqId {
-    /// Reads a stored value; nothing for NULL.
+    /// Reads a stored value; `None` for NULL.
     pub(crate) fn of(value: ValueRef<'_>) -> Option<Self> {
         Some(match value {
             ValueRef::Null => return None,
@@ -48,7 +49,7 @@ impl SeqId {
         })
     }
 
-    /// The number, where it can be told.
+    /// The number, if it is known.
     pub fn value(&self) -> Option<u64> {
         match self {
             Self::Integer(value) | Self::Blob(value) => Some(*value),
@@ -58,7 +59,7 @@ impl SeqId {
     }
 }
 
-/// The number whose decimal digits stand in the eight bytes as ASCII, after filling bytes of 0x11.
+/// The number whose decimal digits are in the eight bytes as ASCII, after padding bytes of 0x11.
 fn poisoned(stored: i64) -> Option<u64> {
     let bytes = stored.to_be_bytes();
     let start = bytes.iter().position(|byte| *byte != 0x11)?;

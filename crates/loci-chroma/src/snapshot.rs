@@ -1,8 +1,9 @@
-//! A foreign SQLite file as it is at one moment, for reading alone.
+//! A read-only view of a foreign SQLite file at one moment.
 //!
-//! Takes no lock and writes nothing beside the file: no program that has it open waits or notices. A file at rest is read where it lies
-//! (`immutable`); with a journal or a log beside it a private copy is made, and SQLite recovers that. What SQLite cannot
-//! read is read page by page into a private database with the same tables.
+//! It takes no lock and writes nothing beside the file, so a program that has the file open neither
+//! waits nor notices. A file at rest is read in place (`immutable`). A file with a journal or a log
+//! beside it is copied, and SQLite recovers the private copy. A file that SQLite cannot read is
+//! read page by page into a private database with the same tables.
 
 mod rebuild;
 #[cfg(test)]
@@ -23,48 +24,50 @@ use tempfile::TempDir;
 pub(crate) use rebuild::IndexedRow;
 pub use rebuild::{Rebuilt, Table};
 
-/// Copies of a file that changes meanwhile are made again so often.
+/// How often the copy of a file that changes in the meantime is retried.
 const ATTEMPTS: usize = 10;
-/// Messages of a check at most.
+/// The maximum number of messages of a check.
 const MESSAGES: usize = 20;
-/// Files that belong to a database.
+/// The suffixes of files that belong to a database.
 pub(crate) const COMPANIONS: [&str; 2] = ["-journal", "-wal"];
 
 /// How the content is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// From the file itself: nothing pending lay beside it.
+    /// From the file itself, which has nothing pending beside it.
     InPlace,
-    /// From a private copy, recovered by SQLite.
+    /// From a private copy that SQLite has recovered.
     Copied {
-        /// The companions that lay beside the file, such as `-journal`.
+        /// The companion files of the database, such as `-journal`.
         companions: Vec<String>,
     },
-    /// From a private database, filled page by page: SQLite could not read the file.
+    /// From a private database that was filled page by page, because SQLite could not read the
+    /// file.
     Salvaged(Rebuilt),
 }
 
-/// One database, open for reading. Dropping it removes what was private.
+/// A database that is open for reading. Dropping it removes the private files.
 #[derive(Debug)]
 pub struct Snapshot {
     connection: Connection,
     path: PathBuf,
     access: Access,
-    /// What SQLite's own check said, virtual tables left out.
+    /// The messages of SQLite's own check, without virtual tables.
     damage: Vec<String>,
-    /// What it said about virtual tables.
+    /// Its messages about virtual tables.
     index_damage: Vec<String>,
     taken: Vec<Option<Stamp>>,
     _private: Option<TempDir>,
 }
 
 impl Snapshot {
-    /// Opens the database at `path`. `tables` are those worth saving if SQLite cannot read the file.
+    /// Opens the database at `path`. `tables` are the tables to salvage if SQLite cannot read the
+    /// file.
     pub fn take(path: &Path, tables: &[Table]) -> Result<Self> {
         Self::taken(path, tables, false)
     }
 
-    /// The same from a private copy in any case: what is read later cannot have changed meanwhile.
+    /// Always opens a private copy, so that later reads cannot see changes.
     pub fn copy(path: &Path, tables: &[Table]) -> Result<Self> {
         Self::taken(path, tables, true)
     }
@@ -114,7 +117,7 @@ impl Snapshot {
             Ok((_, damage, index_damage)) => (damage, index_damage),
             Err(error) => (vec![error.to_string()], Vec::new()),
         };
-        // A rolled-back copy is nearer to the truth than the file with half a transaction in it.
+        // A rolled-back copy is closer to the truth than the file with half a transaction in it.
         let readable = private
             .as_ref()
             .map_or_else(|| path.clone(), |private| private.path().join(name(&path)));
@@ -132,12 +135,12 @@ impl Snapshot {
         })
     }
 
-    /// The database. Writing fails, or writes to what is private.
+    /// The connection. Writing fails, or changes only private files.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The file this was taken of.
+    /// The path of the original file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -147,7 +150,8 @@ impl Snapshot {
         &self.access
     }
 
-    /// Rows of `embeddings` that are gone and that an index of the table still names; only where the content was salvaged.
+    /// Lost rows of `embeddings` that an index of the table still names. Empty unless the content
+    /// was salvaged.
     pub(crate) fn indexed_rows(&self) -> &[IndexedRow] {
         match &self.access {
             Access::Salvaged(rebuilt) => &rebuilt.indexed,
@@ -155,8 +159,8 @@ impl Snapshot {
         }
     }
 
-    /// Keys of metadata that are gone and that an index of the table still names, by the number of their record; only where the content
-    /// was salvaged.
+    /// Keys of lost metadata that an index of the table still names, by the number of their record.
+    /// Empty unless the content was salvaged.
     pub(crate) fn lost_keys(&self) -> &HashMap<i64, Vec<String>> {
         match &self.access {
             Access::Salvaged(rebuilt) => &rebuilt.lost_keys,
@@ -175,17 +179,17 @@ impl Snapshot {
         }
     }
 
-    /// What SQLite's check found wrong; then the content is what could be salvaged.
+    /// The problems that SQLite's check found. If there are any, the content was salvaged.
     pub fn damage(&self) -> &[String] {
         &self.damage
     }
 
-    /// What SQLite's check found wrong with full-text indexes.
+    /// The problems that SQLite's check found in full-text indexes.
     pub fn index_damage(&self) -> &[String] {
         &self.index_damage
     }
 
-    /// Whether the file is still as it was when this was taken.
+    /// Whether the file is unchanged since the snapshot was taken.
     pub fn still_holds(&self) -> bool {
         stamps(&self.path).is_ok_and(|now| now == self.taken)
     }
@@ -201,9 +205,9 @@ impl Snapshot {
             .is_ok()
     }
 
-    /// The columns of a table, in order; empty if there is none.
+    /// The columns of a table, in order. Empty if there is no such table.
     pub fn columns(&self, table: &str) -> Vec<String> {
-        // A view has columns too, and reading one may never end.
+        // A view has columns too, and reading it might never end.
         if !self.has_table(table) {
             return Vec::new();
         }
@@ -217,7 +221,7 @@ impl Snapshot {
     }
 }
 
-/// An error of SQLite while reading a foreign database.
+/// An SQLite error while reading a foreign database.
 pub(crate) fn unreadable(path: &Path, error: &rusqlite::Error) -> Error {
     Error::Corrupt {
         what: "the database".into(),
@@ -226,7 +230,7 @@ pub(crate) fn unreadable(path: &Path, error: &rusqlite::Error) -> Error {
     }
 }
 
-/// What tells whether a file was changed.
+/// Identifies the state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp {
     len: u64,
@@ -247,7 +251,7 @@ impl Stamp {
         }
     }
 
-    /// Of the file at `path`; nothing if there is none.
+    /// The stamp of the file at `path`; `None` if there is none.
     pub(crate) fn at(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::metadata(path) {
             Ok(info) => Ok(Some(Self::of(&info))),
@@ -262,11 +266,11 @@ fn stamps(path: &Path) -> Result<Vec<Option<Stamp>>> {
     paths.extend(COMPANIONS.iter().map(|companion| beside(path, companion)));
     paths
         .iter()
-        .map(|path| Stamp::at(path).map_err(|source| Error::io("cannot look at", path, source)))
+        .map(|path| Stamp::at(path).map_err(|source| Error::io("cannot read", path, source)))
         .collect()
 }
 
-/// Whether SQLite would look into this companion: it begins as journals or logs do.
+/// Whether SQLite would use this companion file, because it starts like a journal or log.
 fn is_pending(path: &Path, companion: &str) -> bool {
     const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
     const LOGS: [[u8; 4]; 2] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83]];
@@ -303,14 +307,15 @@ fn new_private() -> Result<TempDir> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     builder.prefix("loci-").tempdir().map_err(|source| {
         Error::io(
-            "cannot make a private copy in",
+            "cannot create a private copy in",
             std::env::temp_dir(),
             source,
         )
     })
 }
 
-/// Copies the database with its companions, as of one moment: again if anything changed meanwhile.
+/// Copies the database and its companion files as of one moment. Retries if anything changed in the
+/// meantime.
 fn copied(path: &Path) -> Result<(TempDir, Vec<Option<Stamp>>)> {
     for _ in 0..ATTEMPTS {
         let private = new_private()?;
@@ -322,7 +327,7 @@ fn copied(path: &Path) -> Result<(TempDir, Vec<Option<Stamp>>)> {
             let target = private.path().join(name(&source));
             match copy_bytes(&source, &target) {
                 Ok(()) => {}
-                // A journal that another program has just removed.
+                // Another program has just removed the journal.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && source != path => {
                     complete = false;
                 }
@@ -341,14 +346,14 @@ fn copied(path: &Path) -> Result<(TempDir, Vec<Option<Stamp>>)> {
     }
     Err(Error::Busy {
         what: format!(
-            "copying `{}`: another program keeps writing it; stop it and try again",
+            "copying `{}`: another program keeps writing to it; stop it and try again",
             path.display()
         ),
         waited: std::time::Duration::ZERO,
     })
 }
 
-/// Copies content alone: a copy of a read-only file must be writable for the recovery.
+/// Copies only the content. A copy of a read-only file must be writable for the recovery.
 fn copy_bytes(source: &Path, target: &Path) -> io::Result<()> {
     let mut from = loci_files::foreign::open(source)?;
     let mut to = loci_files::own::create_new(target)?;
@@ -356,7 +361,7 @@ fn copy_bytes(source: &Path, target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// `path` was checked by [`Snapshot::taken`].
+/// Opens `path`, which [`Snapshot::taken`] has checked.
 #[expect(clippy::disallowed_methods, reason = "the path was checked")]
 fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file:");
@@ -383,7 +388,8 @@ fn open_copy(path: &Path) -> rusqlite::Result<Connection> {
     careful(Connection::open_with_flags(path, flags)?)
 }
 
-/// Nothing in a foreign schema is run: no functions, views or triggers of it, and no cell is believed unseen.
+/// Configures a connection so that nothing of a foreign schema runs, neither functions nor views
+/// nor triggers, and every cell is checked.
 fn careful(connection: Connection) -> rusqlite::Result<Connection> {
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(
@@ -396,7 +402,7 @@ fn careful(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// SQLite's own check: messages about tables, and those about full-text indexes.
+/// Runs SQLite's own check. Returns messages about tables, and messages about full-text indexes.
 fn check(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
     let mut statement = connection.prepare(&format!("PRAGMA quick_check({MESSAGES})"))?;
     let messages: Vec<String> = statement

@@ -1,7 +1,8 @@
-//! One collection, looked at as a whole: which records it has, where the vector of each is, and whether ChromaDB's index agrees.
+//! Surveys one collection: which records it has, where the vector of each is, and whether
+//! ChromaDB's index agrees.
 //!
-//! The verdict is a comparison of sets: the index at its watermark with the queue's newer entries on top, against the records
-//! at theirs. Times of files decide nothing.
+//! The verdict compares two sets: the index at its watermark plus newer queue entries, and the
+//! records at their watermark. File times are not used.
 
 mod checks;
 pub(crate) mod files;
@@ -30,91 +31,92 @@ use files::IndexFiles;
 /// Where the vector of a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// In the queue, as it was given.
+    /// In the queue, in its original form.
     Queue(u64),
-    /// In the index files of the collection; its length is known unless the flag says otherwise.
+    /// In the index files of the collection. Its length is known unless `direction` is set.
     Segment {
-        /// Which element.
+        /// The number of the element.
         element: u32,
-        /// Only the direction is left.
+        /// Whether only the direction is known.
         direction: bool,
     },
-    /// In index files that were set aside.
+    /// In quarantined index files.
     Sibling {
-        /// Which directory of [`Survey::siblings`].
+        /// The position in [`Survey::siblings`].
         directory: u32,
-        /// Which element.
+        /// The number of the element.
         element: u32,
     },
-    /// Nowhere that could be relied on.
+    /// In no reliable place.
     Missing,
 }
 
 /// A record of the collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Live {
-    /// `embeddings.id`; `None` for one that is only in the queue.
+    /// `embeddings.id`; `None` for a record that is only in the queue.
     pub row: Option<i64>,
     /// Its id.
     pub id: String,
     /// Where its vector is.
     pub origin: Origin,
-    /// Number of its last change.
+    /// The number of its last change.
     pub seq: Option<u64>,
-    /// The queue makes or changes it after the records' watermark.
+    /// Whether the queue creates or changes it after the records' watermark.
     pub pending: bool,
-    /// Its row of `embeddings` is gone; this tells that it was there.
+    /// If its row of `embeddings` is lost, the evidence that it existed.
     pub restored: Option<Evidence>,
 }
 
 impl Live {
-    /// Whether the tables have it, or will have it again. All others are only in the queue.
+    /// Whether the record is in the tables or will be restored to them. All others are only in the
+    /// queue.
     pub(crate) fn is_stored(&self) -> bool {
         self.row.is_some() || self.restored.is_some()
     }
 }
 
-/// Vectors by where they are.
+/// The number of vectors by location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct VectorCounts {
     /// Records.
     pub records: u64,
-    /// With a vector in the queue.
+    /// Records with a vector in the queue.
     pub in_queue: u64,
-    /// With a vector in the index files.
+    /// Records with a vector in the index files.
     pub in_segment: u64,
-    /// With a vector in files that were set aside.
+    /// Records with a vector in quarantined files.
     pub in_sibling: u64,
-    /// Without a vector.
+    /// Records without a vector.
     pub missing: u64,
 }
 
-/// What was found out about one collection.
+/// The survey of one collection.
 #[derive(Debug)]
 pub struct Survey {
-    /// Its records, in the order in which they were first added.
+    /// Its records, in the order of insertion.
     pub live: Vec<Live>,
-    /// What is wrong, or worth knowing.
+    /// Problems and notes.
     pub findings: Vec<Finding>,
-    /// Vectors by where they are.
+    /// The number of vectors by location.
     pub counts: VectorCounts,
-    /// The length that its vectors really have.
+    /// The actual length of its vectors.
     pub dimension: Option<usize>,
-    /// Up to where the records have taken the queue over.
+    /// How far the records have consumed the queue.
     pub metadata_watermark: u64,
-    /// Up to where the index files have; `None` before they were first written.
+    /// How far the index files have consumed it; `None` if they were never written.
     pub vector_watermark: Option<u64>,
-    /// Ids that ChromaDB's index lacks although the records are there.
+    /// Ids of records that ChromaDB's index lacks.
     pub unreachable: Vec<String>,
-    /// Ids that ChromaDB's index has although the records are gone.
+    /// Ids in ChromaDB's index whose records are gone.
     pub ghosts: Vec<String>,
-    /// The segment that holds the records, also where the catalog has lost it.
+    /// The segment of the records, even if the catalog has lost it.
     pub metadata_segment: Option<String>,
-    /// Directories of index files that were set aside and hold vectors that were missing.
+    /// Quarantined index directories that hold vectors which were missing.
     pub siblings: Vec<String>,
-    /// Numbers of the queue's entries that wait to be applied to the records.
+    /// Numbers of queue entries that are not yet applied to the records.
     pub pending: Vec<u64>,
-    /// Ids whose row is gone and whose text is among the candidates, if it is anywhere.
+    /// Ids whose row is lost. Their text, if it exists, is among the candidates.
     pub unresolved: Vec<String>,
     segment: Option<Segment>,
     aside: Vec<Segment>,
@@ -128,7 +130,7 @@ impl Survey {
             .all(|finding| finding.severity == Severity::Note)
     }
 
-    /// Whether the index files are as they were when they were read.
+    /// Whether the index files are unchanged since they were read.
     pub(crate) fn still_holds(&self) -> bool {
         self.segment
             .iter()
@@ -138,7 +140,7 @@ impl Survey {
 }
 
 impl Directory {
-    /// Looks at a collection as a whole. Reads its index files once; vectors stay where they are.
+    /// Surveys a collection. Reads its index files once and does not load vectors.
     pub fn survey(&self, collection: usize) -> Result<Survey> {
         let Some(row) = self.collections().get(collection) else {
             return Err(loci_core::Error::invalid(
@@ -189,8 +191,8 @@ impl Directory {
             .map(Segment::dimension)
             .or_else(|| most_common(&lengths))
             .or(row.dimension);
-        // One that was never given out says that the files were written, and not up to where: the
-        // index is compared with all that the records have taken over.
+        // A watermark that no write can have means that the files were written, but not how far.
+        // The index is then compared with everything that the records have consumed.
         let stored_watermark = row.vector_seq.as_ref().and_then(SeqId::value).map(|mark| {
             if mark <= self.highest_credible() {
                 mark
@@ -358,7 +360,7 @@ impl Survey {
     }
 }
 
-/// An element as an origin, if its vector can be relied on.
+/// The origin of an element, if its vector is reliable.
 fn usable(segment: Option<&Segment>, element: u32) -> Origin {
     let state = segment
         .and_then(|segment| segment.elements().get(element as usize))
@@ -376,7 +378,7 @@ fn usable(segment: Option<&Segment>, element: u32) -> Origin {
     }
 }
 
-/// How often each length of vector occurs in the queue.
+/// How often each vector length occurs in the queue.
 fn lengths(queue: &[queue::Entry]) -> HashMap<usize, u64> {
     let mut lengths = HashMap::new();
     for length in queue.iter().filter_map(|entry| entry.dimension) {

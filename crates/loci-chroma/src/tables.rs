@@ -1,11 +1,13 @@
-//! The tables of chroma.sqlite3 that hold what cannot be derived, as 1.5.9 makes them. Needed only where SQLite cannot read the file: then
-//! rows are assigned by the file's own schema, and by their look where that is lost too.
+//! The tables of chroma.sqlite3 that hold underivable data, as 1.5.9 creates them. They are needed
+//! only if SQLite cannot read the file. Rows are then assigned by the file's own schema, or by
+//! their shape if that is lost too.
 
 use loci_salvage::Value;
 
 use crate::snapshot::Table;
 
-/// What is worth saving, narrow shapes first: the first that fits gets a row without a home.
+/// The tables to salvage, most specific shapes first. A row without a known table goes to the first
+/// one that fits.
 pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "embeddings_queue",

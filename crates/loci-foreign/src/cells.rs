@@ -1,11 +1,12 @@
-//! Cells of foreign tables. SQLite lets any column hold any type, and a damaged file does: nothing is believed.
+//! Reads cells of foreign tables. SQLite lets any column hold any type, and a damaged file may, so
+//! every type is checked.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
 use loci_chroma::Snapshot;
 
-/// A text, also where bytes in it are damaged.
+/// A text, even if some of its bytes are damaged.
 pub(crate) fn text(row: &Row<'_>, column: &str) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -45,7 +46,7 @@ pub(crate) fn blob<'a>(row: &'a Row<'_>, column: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// The columns of a table as a list to select; those an older program did not have are null.
+/// The columns of a table as a SELECT list. Columns that an older program did not have are null.
 pub(crate) fn list(snapshot: &Snapshot, table: &str, wanted: &[&str]) -> String {
     let present = snapshot.columns(table);
     let column = |name: &&str| {
@@ -58,12 +59,12 @@ pub(crate) fn list(snapshot: &Snapshot, table: &str, wanted: &[&str]) -> String 
     wanted.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
-/// Prepares a statement; nothing if the table or file is not as it should be.
+/// Prepares a statement; `None` if the table or file is not as expected.
 pub(crate) fn prepare<'a>(snapshot: &'a Snapshot, sql: &str) -> Option<Statement<'a>> {
     snapshot.connection().prepare(sql).ok()
 }
 
-/// The rows of a table; 0 if there is none.
+/// The number of rows of a table; 0 if there is no such table.
 pub(crate) fn count(snapshot: &Snapshot, table: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM \"{}\"", table.replace('"', "\"\""));
     let count: Option<i64> = snapshot

@@ -1,4 +1,4 @@
-//! A ChromaDB directory as a foreign palace, with what MemPalace keeps beside it.
+//! A ChromaDB directory as a foreign palace, with the files that MemPalace keeps beside it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,12 +13,13 @@ use crate::palace::{
 };
 use crate::stamp::Stamps;
 
-/// Where an address goes that ChromaDB keeps beside the metadata.
+/// The key for a URI that ChromaDB keeps beside the metadata.
 const URI: &str = "uri";
-/// Letters of a name at most, where it cannot be taken as it is: they fit whatever the letters are.
+/// The maximum number of letters of a name that cannot be used unchanged. This many fit, whatever
+/// the letters are.
 const LONGEST_NAME: usize = 100;
 
-/// A ChromaDB directory, diagnosed and ready to be read.
+/// A diagnosed ChromaDB directory, ready to be read.
 pub struct ChromaPalace {
     diagnosis: Diagnosis,
     collections: Vec<ForeignCollection>,
@@ -28,7 +29,7 @@ pub struct ChromaPalace {
 }
 
 impl ChromaPalace {
-    /// Opens and diagnoses the directory, from its files alone.
+    /// Opens and diagnoses the directory from its files alone.
     pub fn open(path: &Path) -> Result<Self> {
         let stamps = Stamps::of(mempalace::companion_files(path));
         let diagnosis = Diagnosis::of(path)?;
@@ -66,14 +67,15 @@ impl ChromaPalace {
         })
     }
 
-    /// Everything that was found out about the directory.
+    /// The diagnosis of the directory.
     pub fn diagnosis(&self) -> &Diagnosis {
         &self.diagnosis
     }
 }
 
-/// The collection that the records belong into. It follows from the collection alone and never from its neighbours, so that a later
-/// import of a directory that has grown finds everything where it was put.
+/// The Loci collection for these records. It depends only on the collection itself and never on its
+/// neighbours, so that a later import of a directory that has grown finds everything where it was
+/// put.
 fn target(row: &CollectionRow) -> String {
     let name = if !row.is_in_default_database() {
         let tenant = (row.tenant != "default_tenant").then_some(row.tenant.as_str());
@@ -96,8 +98,8 @@ fn target(row: &CollectionRow) -> String {
     }
 }
 
-/// What made the vectors: MemPalace records it, ChromaDB records its embedding function, and MemPalace before that used ChromaDB's
-/// default.
+/// The embedder of the vectors. MemPalace records it, ChromaDB records its embedding function, and
+/// MemPalace before that used ChromaDB's default.
 fn embedder(
     row: &CollectionRow,
     dimension: Option<usize>,
@@ -115,7 +117,8 @@ fn embedder(
         (None, true) => "default".to_owned(),
         (None, false) => return None,
     };
-    // The default function makes 384 numbers; others were given from outside.
+    // The default function makes 384 numbers. Vectors of another length were supplied by the
+    // caller.
     (name != "default" || dimension == Some(384)).then_some(EmbedderIdentity {
         name,
         dimension: dimension?,
@@ -192,7 +195,7 @@ impl ForeignPalace for ChromaPalace {
         for id in &survey.unresolved {
             readout.lose(
                 Some(id.clone()),
-                "its row is gone, and no text can be given to it with certainty",
+                "its row is lost, and no text certainly belongs to it",
             );
         }
         if matches!(
@@ -203,7 +206,7 @@ impl ForeignPalace for ChromaPalace {
             for id in survey.ghosts.iter().filter(|id| !uncertain.contains(id)) {
                 readout.lose(
                     Some(id.clone()),
-                    "its record went with damaged pages of the database; only its vector is left",
+                    "its record was lost with damaged pages of the database; only its vector is left",
                 );
             }
         }
@@ -219,7 +222,7 @@ impl ForeignPalace for ChromaPalace {
     }
 
     fn candidates(&self) -> &[Candidate] {
-        // They were looked for when the directory was diagnosed.
+        // The diagnosis has already searched for them.
         self.diagnosis.directory.candidates().unwrap_or_default()
     }
 
@@ -237,7 +240,8 @@ impl ForeignPalace for ChromaPalace {
     }
 }
 
-/// The metric comes along, and how ChromaDB tunes its index is one thing, not a list of losses.
+/// Counts metadata of a collection that is not imported. The metric is imported. The settings of
+/// ChromaDB's index count as one item.
 fn leave_collection_metadata(key: &str, readout: &mut Readout) {
     match key.strip_prefix("hnsw:") {
         Some("space") => {}

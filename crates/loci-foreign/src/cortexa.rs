@@ -1,7 +1,8 @@
-//! CortexaDB: a log, a checkpoint and segments, read without CortexaDB and without what it makes of damage.
+//! CortexaDB: a log, a checkpoint and segments, read without CortexaDB.
 //!
-//! It refuses to open a log that names an unknown memory, and cuts a log at its first damaged byte. Here every record that
-//! its checksum proves is read, wherever it stands, and what was deleted stays deleted.
+//! CortexaDB refuses to open a log that names an unknown memory, and truncates a log at its first
+//! damaged byte. This reader accepts every record with a valid checksum, wherever it is, and leaves
+//! out deleted memories.
 
 mod checkpoint;
 mod decode;
@@ -23,10 +24,10 @@ use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Reado
 use crate::stamp::Stamps;
 use replay::State;
 
-/// The collection of Loci that everything goes into.
+/// The Loci collection for everything.
 const TARGET: &str = "drawers";
 
-/// A CortexaDB directory, read.
+/// A CortexaDB directory after reading.
 pub struct CortexaPalace {
     path: PathBuf,
     state: State,
@@ -60,7 +61,7 @@ impl CortexaPalace {
     }
 }
 
-/// The files whose change makes what was read old.
+/// The files whose change makes the result outdated.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let mut files = vec![
         directory.join("cortexadb.ckpt"),
@@ -117,7 +118,10 @@ impl ForeignPalace for CortexaPalace {
                     let record = records::record(&entry, from, collection.dimension, &mut readout);
                     batches.push(record)?;
                 }
-                None => readout.lose(Some(id.to_string()), "its bytes cannot be read again"),
+                None => readout.lose(
+                    Some(id.to_string()),
+                    "its bytes cannot be read a second time",
+                ),
             }
         }
         readout.read = batches.finish()?;

@@ -1,10 +1,10 @@
-//! Findings that every SQLite database can give.
+//! Findings that apply to every SQLite database.
 
 use std::path::Path;
 
 use loci_chroma::{Access, Finding, Fix, SAMPLE, Severity, Snapshot};
 
-/// What SQLite's own check and the salvage found. `program` is who owns the file.
+/// The findings of SQLite's own check and of the salvage. `program` owns the file.
 pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let name = snapshot.path().file_name().unwrap_or_default();
@@ -13,11 +13,11 @@ pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
         let mut finding = Finding::new(
             "database_damaged",
             Severity::Error,
-            "SQLite finds the database damaged; it was read page by page",
+            "SQLite reports damage in the database; it was read page by page",
         )
         .file(name.clone())
         .list("messages", snapshot.damage().iter().cloned())
-        .then(format!("{program} fails or answers with less"));
+        .then(format!("{program} fails or returns incomplete answers"));
         if let Access::Salvaged(rebuilt) = snapshot.access() {
             finding = finding
                 .with("rows", rebuilt.rows.values().sum::<u64>())
@@ -45,19 +45,19 @@ pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
             Finding::new(
                 "log_beside",
                 Severity::Note,
-                "a log or journal lies beside the database; a private copy was read with it",
+                "there is a log or journal beside the database; both were read from a private copy",
             )
             .file(name)
             .list("companions", companions.iter().cloned())
             .then(format!(
-                "{program} takes it in when it opens the database; keep both together"
+                "{program} applies it when it opens the database; keep both files together"
             )),
         );
     }
     findings
 }
 
-/// Importing repairs everything that is worse than a note.
+/// Sets import as the fix of every finding that is worse than a note.
 pub(crate) fn fixed_by_import(path: &Path, findings: &mut [Finding]) {
     for finding in findings {
         if finding.severity > Severity::Note && finding.fix.is_none() {

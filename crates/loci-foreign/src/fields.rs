@@ -1,16 +1,16 @@
-//! Filling metadata from what other programs allow in it.
+//! Fills metadata with values from other programs.
 
 use loci_core::{MetaValue, Metadata};
 use serde_json::Value;
 
 use crate::palace::Readout;
 
-/// Bytes of a key at most.
+/// The maximum length of a key in bytes.
 const LONGEST_KEY: usize = 256;
-/// Characters of a key in a report at most.
+/// The maximum number of characters of a key in a report.
 const SHOWN: usize = 64;
 
-/// Sets a key. One that no palace can hold is counted as left behind.
+/// Sets a key. A key that no palace can hold is counted as unmapped.
 pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, readout: &mut Readout) {
     let kept = !key.is_empty()
         && key.len() <= LONGEST_KEY
@@ -20,8 +20,8 @@ pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, readout:
     if kept {
         metadata.0.insert(key.to_owned(), value);
     } else {
-        let shown: String = key.chars().take(SHOWN).collect();
-        readout.leave(&format!("metadata key `{}`", shown.escape_debug()));
+        let excerpt: String = key.chars().take(SHOWN).collect();
+        readout.leave(&format!("metadata key `{}`", excerpt.escape_debug()));
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn put_text(metadata: &mut Metadata, key: &str, text: Option<String>)
     }
 }
 
-/// Sets a key to what JSON says. What metadata has no type for is kept as its JSON text.
+/// Sets a key to a JSON value. A value of a type that metadata lacks is kept as its JSON text.
 pub(crate) fn put_json(metadata: &mut Metadata, key: &str, value: &Value, readout: &mut Readout) {
     if value.is_null() {
         return;

@@ -1,10 +1,10 @@
-//! Handing things over in batches.
+//! Passes items to a callback in batches.
 
 use loci_core::Result;
 
 use crate::palace::Take;
 
-/// Gathers things and hands them over when there are enough.
+/// Gathers items and passes them on when there are enough.
 pub(crate) struct Batches<'a, T> {
     limit: usize,
     gathered: Vec<T>,
@@ -13,7 +13,7 @@ pub(crate) struct Batches<'a, T> {
 }
 
 impl<'a, T> Batches<'a, T> {
-    /// Up to `limit` at a time.
+    /// Creates batches of up to `limit` items.
     pub(crate) fn new(limit: usize, take: Take<'a, T>) -> Self {
         Self {
             limit: limit.max(1),
@@ -31,7 +31,7 @@ impl<'a, T> Batches<'a, T> {
         Ok(())
     }
 
-    /// Hands over the rest and tells how many there were.
+    /// Passes on the rest and returns the total number of items.
     pub(crate) fn finish(mut self) -> Result<u64> {
         self.hand_over()?;
         Ok(self.handed)

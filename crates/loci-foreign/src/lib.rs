@@ -1,4 +1,5 @@
-//! Palaces of other programs, recognised and read from their files alone.
+//! Recognises and reads the palaces of other programs, from their files alone. Never writes to
+//! them.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

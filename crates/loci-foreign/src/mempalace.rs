@@ -1,6 +1,8 @@
-//! MemPalace: its store of exact vectors, and what lies beside every palace of it: a knowledge graph, tunnels, and the embedder's name.
+//! MemPalace: its store of exact vectors, and the files beside every MemPalace palace: a knowledge
+//! graph, tunnels, and the embedder's name.
 //!
-//! Palaces on ChromaDB are read by `loci-chroma`; their companions are the same and are read here.
+//! `loci-chroma` reads palaces on ChromaDB. They have the same companion files, which are read
+//! here.
 
 mod companions;
 mod exact;
@@ -19,22 +21,22 @@ use crate::stamp::Stamps;
 pub(crate) use companions::files as companion_files;
 pub use companions::{Companions, companions};
 
-/// The file that holds everything.
+/// The database file.
 pub(crate) const EXACT: &str = "sqlite_exact.sqlite3";
 /// The collection that holds MemPalace's drawers.
 pub(crate) const DRAWERS: &str = "mempalace_drawers";
 /// The collection that holds MemPalace's closets.
 pub(crate) const CLOSETS: &str = "mempalace_closets";
-/// The collection of Loci that drawers go into.
+/// The Loci collection for drawers.
 pub(crate) const TARGET: &str = "drawers";
 
-/// A MemPalace with the backend `sqlite_exact`, open for reading.
+/// A MemPalace palace with the backend `sqlite_exact`, open for reading.
 pub struct ExactPalace {
     path: PathBuf,
     snapshot: Snapshot,
     companions: Companions,
     collections: Vec<ForeignCollection>,
-    /// The number of each collection in the database.
+    /// The id of each collection in the database.
     numbers: Vec<i64>,
     findings: Vec<Finding>,
     stamps: Stamps,
@@ -117,7 +119,7 @@ impl ForeignPalace for ExactPalace {
     }
 }
 
-/// The collection of Loci that a collection of MemPalace belongs into.
+/// The Loci collection for a collection of MemPalace.
 pub(crate) fn target(name: &str) -> String {
     let target = if name == DRAWERS { TARGET } else { name };
     target.to_owned()

@@ -1,4 +1,5 @@
-//! memtomem: one SQLite database with chunks, links between them, and vectors in the tables behind a `vec0` table.
+//! memtomem: one SQLite database with chunks, links between them, and vectors in the tables behind
+//! a `vec0` table.
 
 mod chunks;
 mod findings;
@@ -14,7 +15,7 @@ use loci_core::{EmbedderIdentity, Fact, Link, Result};
 use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
 use vectors::VectorTable;
 
-/// The collection of Loci that everything goes into.
+/// The Loci collection for everything.
 const TARGET: &str = "drawers";
 
 /// A memtomem database, open for reading.
@@ -51,7 +52,7 @@ impl MemtomemPalace {
     }
 }
 
-/// A value that memtomem noted about its database.
+/// A value from memtomem's table of settings.
 fn noted(snapshot: &Snapshot, key: &str) -> Option<String> {
     let mut statement =
         crate::cells::prepare(snapshot, "SELECT value FROM _memtomem_meta WHERE key = ?1")?;

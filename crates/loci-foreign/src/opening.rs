@@ -1,4 +1,4 @@
-//! Opening what was recognised.
+//! Opens a recognised palace.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::memtomem::MemtomemPalace;
 use crate::palace::{ForeignPalace, Kind};
 use crate::recognise::{recognise, recognise_as};
 
-/// Opens the palace at `path`, as `kind` where one is given, else as what it is recognised as.
+/// Opens the palace at `path` as `kind`, or as the recognised kind if none is given.
 pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
     let recognised = recognise(path)?;
     let found = match kind {
@@ -33,7 +33,7 @@ pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
         }),
         None => Err(Error::invalid(
             format!("`{}`", path.display()),
-            "no palace that is known; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON lines",
+            "not a known palace; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON Lines",
         )),
     }
 }

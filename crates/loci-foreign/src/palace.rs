@@ -1,4 +1,5 @@
-//! What every foreign palace gives: collections of records, facts and links, and what could not be brought along.
+//! The interface of every foreign palace: collections of records, facts and links, and what could
+//! not be read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,11 +11,11 @@ use serde::Serialize;
 
 use crate::recognise::Recognised;
 
-/// Whose palace it is. Programs get the word that `loci import` takes.
+/// The kind of a palace. Each program has the word that `loci import` accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A ChromaDB directory, MemPalace's included.
+    /// A ChromaDB directory, including MemPalace's.
     Chroma,
     /// MemPalace's `sqlite_exact` store.
     SqliteExact,
@@ -23,15 +24,15 @@ pub enum Kind {
     /// A CortexaDB directory.
     #[serde(rename = "cortexadb")]
     CortexaDb,
-    /// A palace of Loci.
+    /// A Loci palace.
     Loci,
-    /// JSON lines, one record each.
+    /// JSON Lines, one record each.
     #[serde(rename = "jsonl")]
     JsonLines,
 }
 
 impl Kind {
-    /// The program that such a palace is of.
+    /// The program that owns a palace of this kind.
     pub fn program(self) -> &'static str {
         match self {
             Self::Chroma => "ChromaDB",
@@ -43,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What makes a place one of this kind.
+    /// The file or content that identifies this kind.
     fn mark(self) -> &'static str {
         match self {
             Self::Chroma => "`chroma.sqlite3`",
@@ -55,15 +56,15 @@ impl Kind {
         }
     }
 
-    /// The error for a place that is none of this kind.
+    /// The error for a path that holds no palace of this kind.
     pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
         let instead = instead.map_or_else(String::new, |found| {
-            format!("; it looks like {}: leave the kind away", found.writer)
+            format!("; this looks like {}; omit the KIND argument", found.writer)
         });
         Error::invalid(
             format!("`{}`", path.display()),
             format!(
-                "nothing of {}: no {} is there{instead}",
+                "not a palace of {}: there is no {}{instead}",
                 self.program(),
                 self.mark()
             ),
@@ -74,86 +75,87 @@ impl Kind {
 /// A collection of a foreign palace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignCollection {
-    /// Its name there.
+    /// Its name in the source.
     pub name: String,
-    /// The collection of Loci it belongs into.
+    /// The Loci collection that it belongs to.
     pub target: String,
-    /// How distances are measured.
+    /// The distance metric.
     pub metric: Metric,
-    /// Length of its vectors, where known.
+    /// The length of its vectors, if known.
     pub dimension: Option<usize>,
-    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its embedders by name.
+    /// The embedder of its vectors, as far as it is recorded. The digest is empty, because a
+    /// foreign palace names its embedders without one.
     pub embedder: Option<EmbedderIdentity>,
-    /// Records.
+    /// The number of records.
     pub records: u64,
 }
 
-/// Where a vector comes from, and so how far it can be relied on.
+/// Where a vector comes from, which determines how reliable it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VectorOrigin {
-    /// Stored as it was given.
+    /// Stored in its original form.
     Exact,
-    /// Stored normalised beside its length.
+    /// Stored normalised, with its length beside it.
     Scaled,
     /// Stored normalised; its length is lost.
     Direction,
-    /// From an index that had been set aside.
+    /// From quarantined index files.
     SetAside,
-    /// There is none, or none that can be trusted.
+    /// Missing or unreliable.
     Missing,
 }
 
-/// Where the vectors of a collection are.
+/// The number of vectors by location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct VectorCounts {
-    /// In the index that is in use.
+    /// In the index in use.
     pub in_index: u64,
     /// In the database, not yet in the index.
     pub in_queue: u64,
-    /// Only in an index that had been set aside.
+    /// Only in quarantined index files.
     pub set_aside: u64,
     /// Nowhere.
     pub missing: u64,
 }
 
-/// One record on its way into a palace.
+/// A record to import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignRecord {
-    /// Its id there, and here.
+    /// Its id in the source, which it keeps.
     pub id: String,
     /// Its text.
     pub document: Option<String>,
-    /// Everything known of it.
+    /// Its metadata.
     pub metadata: Metadata,
     /// Its vector.
     pub vector: Option<Vec<f32>>,
     /// Where the vector comes from.
     pub origin: VectorOrigin,
-    /// When it was added there, in milliseconds since 1970.
+    /// When it was added in the source, in milliseconds since 1970.
     pub added: Option<i64>,
 }
 
-/// When MemPalace and others say that a record was added.
+/// When a record was added, according to the metadata of MemPalace and others.
 pub(crate) fn added(metadata: &Metadata) -> Option<i64> {
     metadata.added_at()
 }
 
-/// What reading brought besides what was handed over.
+/// The result of a read, besides the items passed to the callback.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Readout {
-    /// Records, facts or links handed over.
+    /// The number of records, facts or links passed to the callback.
     pub read: u64,
-    /// What is known to have been there and could not be read.
+    /// Items that existed and could not be read.
     pub lost: Vec<LostRecord>,
-    /// Records that were handed over without something that they had, each with what is missing.
+    /// Records that were read incompletely, each with what is missing.
     pub partial: Vec<LostRecord>,
-    /// Fields and tables that have no place in Loci, with how often they occur.
+    /// Fields and tables that have no place in Loci, with their number of occurrences.
     pub unmapped: BTreeMap<String, u64>,
 }
 
 impl Readout {
-    /// Notes something that could not be read.
+    /// Notes an item that could not be read.
     pub(crate) fn lose(&mut self, id: Option<String>, reason: impl Into<String>) {
         self.lost.push(LostRecord {
             id,
@@ -161,12 +163,12 @@ impl Readout {
         });
     }
 
-    /// Counts something that has no place in Loci.
+    /// Counts a field that has no place in Loci.
     pub(crate) fn leave(&mut self, field: &str) {
         self.leave_many(field, 1);
     }
 
-    /// Counts things that have no place in Loci.
+    /// Counts several occurrences of a field that has no place in Loci.
     pub(crate) fn leave_many(&mut self, field: &str, count: u64) {
         if count > 0 {
             *self.unmapped.entry(field.to_owned()).or_default() += count;
@@ -174,36 +176,36 @@ impl Readout {
     }
 }
 
-/// Something that could not be read.
+/// An item that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostRecord {
-    /// Its id, where that is known.
+    /// Its id, if it is known.
     pub id: Option<String>,
-    /// Why.
+    /// Why it could not be read.
     pub reason: String,
 }
 
-/// Takes a batch; an error ends the reading.
+/// Receives a batch. An error stops the read.
 pub type Take<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
 
 /// A foreign palace, opened from its files alone.
 pub trait ForeignPalace {
-    /// Whose it is.
+    /// The kind of the palace.
     fn kind(&self) -> Kind;
-    /// Where it is.
+    /// The path of the palace.
     fn path(&self) -> &Path;
-    /// The program and version that wrote it, as far as the files tell.
+    /// The program and version that wrote it, as far as the files show.
     fn writer(&self) -> String;
-    /// What is wrong with it, or worth knowing.
+    /// Problems and notes.
     fn findings(&self) -> &[Finding];
     /// Its collections.
     fn collections(&self) -> &[ForeignCollection];
-    /// Where the vectors of a collection are; nothing where there is only one place for them.
+    /// The number of vectors by location; `None` if the program keeps them in one place only.
     fn vector_counts(&self, collection: usize) -> Option<VectorCounts> {
         let _ = collection;
         None
     }
-    /// Hands over the records of a collection in order, up to `batch` at a time.
+    /// Passes the records of a collection to `take` in order, up to `batch` at a time.
     fn for_each_record(
         &self,
         collection: usize,
@@ -214,10 +216,10 @@ pub trait ForeignPalace {
     fn candidates(&self) -> &[Candidate] {
         &[]
     }
-    /// Hands over its facts.
+    /// Passes its facts to `take`.
     fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout>;
-    /// Hands over its links.
+    /// Passes its links to `take`.
     fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout>;
-    /// Whether the files are still as they were when this was opened.
+    /// Whether the files are unchanged since they were opened.
     fn still_holds(&self) -> bool;
 }

@@ -1,5 +1,5 @@
-//! Whose files these are, by names and first bytes alone: no palace is opened. Only MemPalace's configuration is read, which says where
-//! its palace is.
+//! Recognises files by their names and first bytes, without opening a palace. Only MemPalace's
+//! configuration is read, because it names the path of its palace.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -15,15 +15,15 @@ use crate::palace::Kind;
 
 /// The first bytes of every SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
-/// Bytes of a file that are looked at: the schema of a small database begins within them.
+/// How many bytes of a file are read. The schema of a small database begins within them.
 const LOOKED_AT: u64 = 4 << 20;
-/// A palace of Loci.
+/// The database of a Loci palace.
 const LOCI: &str = "palace.sqlite3";
-/// Where MemPalace keeps its palace within its own directory.
+/// The subdirectory in which MemPalace keeps its palace.
 const INNER: &str = "palace";
 /// memtomem's database.
 const MEMTOMEM: &str = "memtomem.db";
-/// Files of which one makes a directory CortexaDB's.
+/// Files that identify a CortexaDB directory.
 const CORTEXA: [&str; 2] = ["cortexadb.wal", "cortexadb.ckpt"];
 /// Files beside a ChromaDB database that only MemPalace writes.
 const MEMPALACE: [&str; 4] = [
@@ -33,21 +33,22 @@ const MEMPALACE: [&str; 4] = [
     "logstream.sqlite3",
 ];
 
-/// What something was recognised as.
+/// The result of recognition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recognised {
-    /// Whose it is.
+    /// The kind of the palace.
     pub kind: Kind,
-    /// What to open: the directory or file that was given, or the palace inside it.
+    /// The path to open: the given directory or file, or the palace inside it.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// The program that probably wrote it.
     pub writer: String,
 }
 
-/// Recognises what is at `path`. Nothing known: none. Fails only where there is nothing, or nothing that may be looked at.
+/// Recognises the palace at `path`; `None` if it is not a known kind. Fails only if the path does
+/// not exist or cannot be read.
 pub fn recognise(path: &Path) -> Result<Option<Recognised>> {
-    let info = std::fs::metadata(path).map_err(|error| Error::io("cannot look at", path, error))?;
+    let info = std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
     if info.is_file() {
         return file(path);
     }
@@ -60,7 +61,7 @@ pub fn recognise(path: &Path) -> Result<Option<Recognised>> {
         .or_else(elsewhere))
 }
 
-/// Where MemPalace's configuration in this directory says that the palace is.
+/// The path of the palace according to MemPalace's configuration in this directory.
 fn configured(home: &Path) -> Option<PathBuf> {
     let file = home.join("config.json");
     let bytes = file.is_file().then(|| beginning(&file).ok()).flatten()?;
@@ -73,15 +74,15 @@ fn configured(home: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// A variable that is set and not empty.
+/// An environment variable that is set and not empty.
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// What is at `path` as something of this kind, whatever else is there too. A file that is said to be memtomem's or JSON lines is
-/// believed to be.
+/// Recognises `path` as a palace of this kind, whatever else it holds. A file that is said to be
+/// memtomem's or JSON Lines is accepted as such.
 pub fn recognise_as(path: &Path, kind: Kind) -> Result<Option<Recognised>> {
-    let info = std::fs::metadata(path).map_err(|error| Error::io("cannot look at", path, error))?;
+    let info = std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
     if info.is_dir() {
         return Ok(directory_of(kind, path).or_else(|| directory_of(kind, &path.join(INNER))));
     }
@@ -99,7 +100,7 @@ pub fn recognise_as(path: &Path, kind: Kind) -> Result<Option<Recognised>> {
         .flatten())
 }
 
-/// Default places of the programs that hold something recognisable.
+/// The default paths of the programs that hold a recognisable palace.
 pub fn usual_places() -> Vec<PathBuf> {
     let home = variable("HOME").map(PathBuf::from);
     let configuration = variable("XDG_CONFIG_HOME")
@@ -124,7 +125,7 @@ pub fn usual_places() -> Vec<PathBuf> {
     places_among(places)
 }
 
-/// Those of `places` that hold something recognisable, each once.
+/// Those of `places` that hold a recognisable palace, without duplicates.
 fn places_among(places: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for place in places {
@@ -137,7 +138,7 @@ fn places_among(places: Vec<PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-/// What a directory of several kinds is: the first of them.
+/// The kinds of directories by precedence.
 const KINDS: [Kind; 5] = [
     Kind::Loci,
     Kind::Chroma,
@@ -150,7 +151,7 @@ fn directory(path: &Path) -> Option<Recognised> {
     KINDS.iter().find_map(|kind| directory_of(*kind, path))
 }
 
-/// The directory as one of this kind, if it holds its files.
+/// The directory as a palace of this kind, if it holds the files of that kind.
 fn directory_of(kind: Kind, path: &Path) -> Option<Recognised> {
     let holds = |name: &str| path.join(name).is_file();
     let (is_so, file) = match kind {
@@ -176,7 +177,7 @@ fn directory_of(kind: Kind, path: &Path) -> Option<Recognised> {
     })
 }
 
-/// Segments alone are left when log and checkpoint were lost.
+/// Whether there are segment files, which may be left alone after log and checkpoint were lost.
 fn holds_segments(path: &Path) -> bool {
     let listing = std::fs::read_dir(path.join("segments"));
     listing.into_iter().flatten().flatten().any(|entry| {
@@ -208,7 +209,7 @@ fn file(path: &Path) -> Result<Option<Recognised>> {
             return recognised(Kind::Memtomem);
         }
     }
-    // A palace may be named by the file that holds it, also where its first page is damaged.
+    // A palace may be named by its file, even if the first page of that file is damaged.
     if name == MEMTOMEM {
         return recognised(Kind::Memtomem);
     }
@@ -224,7 +225,7 @@ fn file(path: &Path) -> Result<Option<Recognised>> {
     Ok(None)
 }
 
-/// The directory that a file lies in.
+/// The parent directory of a file.
 fn around(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -232,7 +233,7 @@ fn around(path: &Path) -> &Path {
     }
 }
 
-/// The kind of directory that a file of this name makes.
+/// The kind of directory that a file of this name belongs to.
 fn kind_of_file(name: &OsStr) -> Option<Kind> {
     let named = [
         (LOCI, Kind::Loci),
@@ -247,7 +248,8 @@ fn kind_of_file(name: &OsStr) -> Option<Kind> {
         .map(|(_, kind)| kind)
 }
 
-/// Whether the first line is a JSON object. Of one that is longer than what was read, the first byte decides.
+/// Whether the first line is a JSON object. For a line that is longer than the bytes read, only the
+/// first byte is checked.
 fn begins_with_a_record(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = text.trim_ascii_start();

@@ -1,9 +1,9 @@
-//! Whether files are still as they were.
+//! Detects changes of files.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Length, time and inode of some files.
+/// The length, time and inode of some files.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
 
@@ -15,7 +15,7 @@ struct Stamp {
 }
 
 impl Stamps {
-    /// As they are now; one that is missing is noted as missing.
+    /// The current state of the files. A missing file is recorded as missing.
     pub(crate) fn of(paths: Vec<PathBuf>) -> Self {
         let stamp = |path: PathBuf| {
             let stamp = stamp(&path);

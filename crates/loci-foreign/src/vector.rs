@@ -1,6 +1,6 @@
-//! Vectors as the peers store them: little-endian f32, one behind the other.
+//! Decodes vectors as other programs store them: consecutive little-endian f32.
 
-/// Reads a vector. Refuses what no index can hold; the sentence says why.
+/// Reads a vector. Refuses values that no index can hold, with a phrase that says why.
 pub(crate) fn read(bytes: &[u8], dimension: Option<usize>) -> Result<Vec<f32>, String> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() || numbers.is_empty() {

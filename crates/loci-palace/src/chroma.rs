@@ -1,4 +1,4 @@
-//! Repairs ChromaDB directories in place, for users who keep using ChromaDB.
+//! ChromaDB directories that are repaired in place, for users who keep using ChromaDB.
 
 use std::path::Path;
 
@@ -15,18 +15,18 @@ use serde::Serialize;
 use crate::rescue::diagnose;
 use crate::{ForeignFinding, Severity};
 
-/// The result of a repair of a ChromaDB directory, with the remaining findings.
+/// The result of repairing a ChromaDB directory, and the problems that remain.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RepairAnswer {
     /// The report of the repair.
     #[serde(flatten)]
     pub report: RepairReport,
-    /// The remaining findings, without notes. Empty in a dry run that would change something.
+    /// The remaining problems, without notes. Empty in a dry run that would change something.
     pub remaining: Vec<ForeignFinding>,
 }
 
 impl RepairAnswer {
-    /// Checks the directory again after the repair.
+    /// Diagnoses the directory again.
     pub(crate) fn of(report: RepairReport) -> Self {
         let found = match (report.changed, report.dry_run) {
             (true, true) => Vec::new(),
@@ -47,14 +47,14 @@ impl RepairAnswer {
         }
     }
 
-    /// Whether every record has its vector and its metadata again.
+    /// Whether every record has its vector and its metadata.
     pub fn has_all_records(&self) -> bool {
         self.report.collections.iter().all(|of| {
             of.needs_embedding.is_empty() && of.lost.is_empty() && of.metadata_lost.is_empty()
         }) && self.report.candidates == 0
     }
 
-    /// Whether there are no remaining findings.
+    /// Whether no problem remains.
     pub fn ok(&self) -> bool {
         self.has_all_records() && self.remaining.is_empty()
     }

@@ -1,10 +1,13 @@
-//! Palaces of other programs into this one: records with their vectors, facts and links, and proof that they arrived.
+//! Imports palaces of other programs: records with their vectors, facts and links, and a proof that
+//! they arrived.
 //!
-//! A run can be repeated and goes on where an earlier one was killed: what is there is left alone. Whatever cannot be
-//! taken is in the report with its reason; only a failing store of our own ends a run.
+//! A run can be repeated, and continues after an earlier one was killed: existing drawers are left
+//! alone. Everything that cannot be imported is in the report with its reason. Only a failure of
+//! the target palace stops a run.
 
 mod doctor;
 mod drawers;
+mod duplicates;
 mod fitting;
 mod intake;
 mod maker;
@@ -13,7 +16,6 @@ mod proof;
 mod relations;
 mod report;
 mod target;
-mod twins;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -31,23 +33,23 @@ pub use self::report::{
 use crate::secrets::{Tally, merge};
 use crate::{DEFAULT_COLLECTION, OnConflict, Palace};
 
-/// Records that are read at a time, unless [`Request::batch`] says otherwise.
+/// How many records are read at a time, unless [`Request::batch`] is set.
 const BATCH: usize = 200;
 
 /// How to import a foreign palace.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// What happens to a record whose id is taken.
+    /// How to handle a record whose id is taken.
     pub on_conflict: OnConflict,
-    /// Take texts that were forgotten here, too.
+    /// Also import texts that were forgotten in this palace.
     pub allow_again: bool,
-    /// Do everything but write.
+    /// Do everything except writing.
     pub dry_run: bool,
-    /// Put the main collection there, instead of where it belongs.
+    /// The target of the main collection, instead of its default.
     pub collection: Option<String>,
     /// Records per transaction; 0 for the default.
     pub batch: usize,
-    /// The new file that texts without a certain id are written to, as JSON lines; without one they are only counted.
+    /// The new JSON Lines file for texts of uncertain id. Without one they are only counted.
     pub candidates: Option<PathBuf>,
 }
 
@@ -60,8 +62,8 @@ impl Request {
     }
 }
 
-/// A new file for the texts of the palace at `source` that have no certain id: in the state directory, never beside the source. Nothing, if
-/// there is no home directory.
+/// The path of a new file for texts of uncertain id from the palace at `source`. It is in the state
+/// directory, never beside the source. `None` if there is no home directory.
 pub fn candidates_file(source: &Path) -> Result<Option<PathBuf>> {
     let Some(directory) = crate::state_directory() else {
         return Ok(None);
@@ -84,8 +86,8 @@ pub fn candidates_file(source: &Path) -> Result<Option<PathBuf>> {
 }
 
 impl Palace {
-    /// Imports a foreign palace. What the source cannot give is reported and the rest goes on; a failing store of this
-    /// palace stops it, and a later run goes on.
+    /// Imports a foreign palace. Unreadable parts of the source are reported, and the import
+    /// continues. A failure of this palace stops it, and a later run continues.
     pub fn import_foreign(
         &self,
         source: &dyn ForeignPalace,
@@ -109,12 +111,12 @@ impl Palace {
     }
 }
 
-/// One run.
+/// The state of one run.
 struct Rescue<'a> {
     palace: &'a Palace,
     source: &'a dyn ForeignPalace,
     options: &'a Request,
-    /// Drawers that were left out because their text was forgotten here.
+    /// Drawers that were skipped because their text was forgotten in this palace.
     forgotten: RefCell<HashSet<DrawerRef>>,
     /// Secrets that were masked in facts and links.
     masked: RefCell<Tally>,
@@ -139,7 +141,8 @@ impl Rescue<'_> {
         Ok(report)
     }
 
-    /// Writes texts without a certain id to a file, before anything else: where that fails, nothing was imported.
+    /// Writes texts of uncertain id to a file. This is the first step, so if it fails, nothing has
+    /// been imported.
     fn keep_candidates(&self, report: &mut Answer) -> Result<()> {
         let candidates = self.source.candidates();
         report.candidates = candidates.len() as u64;
@@ -154,7 +157,7 @@ impl Rescue<'_> {
         Ok(())
     }
 
-    /// The collection here of a collection there.
+    /// The name in this palace of a source collection.
     fn target_name(&self, at: usize) -> String {
         let named = self.options.collection.as_ref();
         match (named, self.source.collections().get(at)) {
@@ -164,7 +167,8 @@ impl Rescue<'_> {
         }
     }
 
-    /// The collection that `--collection` is about: the one that belongs into the default collection, else the first.
+    /// The collection that `--collection` applies to: the one that belongs into the default
+    /// collection, or else the first.
     fn main_collection(&self) -> Option<usize> {
         let collections = self.source.collections();
         collections
@@ -173,7 +177,7 @@ impl Rescue<'_> {
             .or((!collections.is_empty()).then_some(0))
     }
 
-    /// A drawer that a fact or link names, under the name its collection has here.
+    /// Renames the collection of a drawer that a fact or link refers to.
     fn moved(&self, drawer: &mut DrawerRef) {
         let collections = self.source.collections();
         let at = collections
@@ -200,7 +204,7 @@ impl Rescue<'_> {
                         include: Include::NONE,
                         ..Get::new(Selection::ids(ids))
                     })?;
-                    // A damaged drawer holds its id too; it is only said in the warnings.
+                    // A damaged drawer keeps its id too, but appears only in the warnings.
                     match (found.ids.first(), found.warnings.first()) {
                         (None, None) => Ok(()),
                         (id, _) => Err(Error::Conflict {
@@ -221,8 +225,8 @@ impl Rescue<'_> {
     }
 }
 
-/// Reads something in batches. What reading says and what taking says are kept apart: a source that cannot be read any
-/// further is a loss, a store that cannot be written ends the run.
+/// Reads in batches, and keeps errors of the source and of the target apart. A source that becomes
+/// unreadable is a loss. A target that cannot be written stops the run.
 fn stream<T>(
     read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
     mut take: impl FnMut(Vec<T>) -> Result<()>,
@@ -232,7 +236,7 @@ fn stream<T>(
         take(batch).map_err(|error| {
             failed.replace(Some(error));
             Error::Internal {
-                doing: "taking what was read".into(),
+                doing: "importing a batch".into(),
                 detail: "the palace failed".into(),
             }
         })
@@ -240,7 +244,7 @@ fn stream<T>(
     (result, failed.into_inner())
 }
 
-/// Whether an error is about what was given and not about the store.
+/// Whether an error is about the record and not about the store.
 fn is_of_record(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
 }

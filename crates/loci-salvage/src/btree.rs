@@ -1,12 +1,12 @@
-//! One b-tree page: its header, its cell pointers, and where each cell's payload lies.
-//! Only what reading needs is believed. Free space and fragment counts are not looked at, so damage
+//! Parses one b-tree page: its header, its cell pointers, and the location of each cell's payload.
+//! Only fields that reading needs are used. Free space and fragment counts are ignored, so damage
 //! there costs no rows.
 
 use crate::bytes::{be_u16, be_u32, varint};
 use crate::header::HEADER_BYTES;
 use std::ops::Range;
 
-/// The largest payload that is believed.
+/// The largest plausible payload.
 const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) enum CellDamage {
 /// A cell that lies inside its page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// Rowid of a table leaf cell, key of a table interior cell, 0 on index pages.
+    /// The rowid of a table leaf cell, the key of a table interior cell, 0 on index pages.
     pub(crate) rowid: i64,
     /// The child of an interior cell.
     pub(crate) left_child: Option<u32>,
@@ -60,8 +60,8 @@ pub(crate) struct BtreePage<'a> {
 }
 
 impl<'a> BtreePage<'a> {
-    /// `usable` is the page without its reserved tail. `None` when the type byte is not a b-tree
-    /// page's or the cell pointers cannot fit.
+    /// Parses a page. `usable` is the page without its reserved tail. `None` if the type byte is
+    /// not that of a b-tree page, or the cell pointers do not fit.
     pub(crate) fn parse(number: u32, usable: &'a [u8]) -> Option<Self> {
         let header_at = if number == 1 { HEADER_BYTES } else { 0 };
         let kind = match usable.get(header_at)? {
@@ -97,7 +97,7 @@ impl<'a> BtreePage<'a> {
         }
     }
 
-    /// The cell at `index`; `payload_limit` is what the whole file could hold.
+    /// The cell at `index`. `payload_limit` is what the whole file could hold.
     pub(crate) fn cell(&self, index: usize, payload_limit: u64) -> Result<Cell, CellDamage> {
         let pointer = be_u16(self.bytes, self.pointers_at() + 2 * index);
         let mut at = usize::from(pointer.ok_or(CellDamage::Pointer)?);
@@ -144,7 +144,7 @@ impl<'a> BtreePage<'a> {
         self.bytes.get(cell.local.clone()).unwrap_or_default()
     }
 
-    /// Every child this interior page still names, cell by cell; nothing for a leaf.
+    /// Every child that this interior page still names. Empty for a leaf.
     pub(crate) fn children(&self) -> impl Iterator<Item = u32> + '_ {
         let cells = if self.kind.is_interior() {
             self.cells
@@ -157,7 +157,7 @@ impl<'a> BtreePage<'a> {
     }
 }
 
-/// How much of a payload stays on the b-tree page. `usable` is at least 480, so nothing underflows.
+/// How much of a payload is on the b-tree page. `usable` is at least 480, so nothing underflows.
 fn local_bytes(kind: Kind, usable: usize, payload: usize) -> usize {
     let most = if kind == Kind::TableLeaf {
         usable - 35

@@ -1,5 +1,5 @@
-//! Bounded reads of the big-endian numbers and varints that SQLite files are made of.
-//! Every function answers `None` instead of reading past the end.
+//! Bounded reads of the big-endian numbers and varints in SQLite files. Every function returns
+//! `None` instead of reading past the end.
 
 pub(crate) fn be_u16(bytes: &[u8], at: usize) -> Option<u16> {
     array(bytes, at).map(u16::from_be_bytes)
@@ -13,8 +13,8 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> 
     bytes.get(at..)?.first_chunk::<N>().copied()
 }
 
-/// A varint at `at`: its value and the offset after it. Eight bytes carry seven bits each, a ninth
-/// carries eight.
+/// A varint at `at`: its value and the offset after it. Eight bytes hold seven bits each, and a
+/// ninth holds eight.
 pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut value = 0_u64;
     for (index, &byte) in bytes.get(at..)?.iter().take(9).enumerate() {

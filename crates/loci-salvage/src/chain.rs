@@ -1,13 +1,13 @@
-//! Overflow chains: the rest of a payload that did not fit its cell, one page after another.
-//! A chain holds only if it ends exactly where the payload does; that also catches a last page that
-//! was overwritten with something else.
+//! Reads overflow chains: the rest of a payload that did not fit into its cell, one page after
+//! another. A chain is valid only if it ends exactly where the payload does. This also detects a
+//! last page that was overwritten with something else.
 
 use crate::bytes::be_u32;
 use crate::pages::Pages;
 use std::collections::{HashMap, HashSet};
 
-/// How many chains may pass through one page. A sound file has one; a few more keep a stray chain
-/// from robbing the right one, and the limit keeps a forged file from costing quadratic time.
+/// How many chains may pass through one page. A sound file has one. A few more keep a stray chain
+/// from blocking the right one, and the limit keeps a forged file from costing quadratic time.
 const MAX_VISITS: u8 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub(crate) enum ChainDamage {
     Long(u32),
 }
 
-/// Follows chains and remembers which pages they are made of.
+/// Follows chains and remembers their pages.
 pub(crate) struct Chains<'a> {
     pages: &'a Pages,
     visits: HashMap<u32, u8>,
@@ -42,7 +42,7 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Some chain passed through this page and its link to the next page held.
+    /// Whether a chain passed through this page and its link to the next page was valid.
     pub(crate) fn is_overflow(&self, page: u32) -> bool {
         self.known.contains(&page)
     }
@@ -57,9 +57,9 @@ impl<'a> Chains<'a> {
         self.follow(first, bytes, Some(payload))
     }
 
-    /// Walks a chain only to learn its pages.
+    /// Walks a chain only to record its pages.
     pub(crate) fn mark(&mut self, first: u32, bytes: usize) {
-        // A broken chain costs nothing here: its payload is not wanted.
+        // A broken chain does not matter here, because its payload is not needed.
         let _ = self.follow(first, bytes, None);
     }
 

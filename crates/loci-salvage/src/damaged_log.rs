@@ -1,11 +1,11 @@
-//! Has a write-ahead log lost commits? SQLite's recovery stops at the first frame that does not
-//! hold and drops every commit behind it without a word.
+//! Detects a write-ahead log that has lost commits. SQLite's recovery stops at the first invalid
+//! frame and silently drops every commit after it.
 //!
-//! Commits behind a bad frame are no proof of a loss. A writer that dies before it publishes its
-//! commit leaves frames behind the published end of the log. If other processes have the database
-//! open, the next writer starts at that end again and overwrites some of those frames: the others
-//! stay, with the same salts, behind a frame that does not lead to them. Their commit was never
-//! acknowledged. Only the wal-index knows which frames were published.
+//! Commits after a bad frame do not prove a loss. A writer that dies before it publishes its commit
+//! leaves frames after the published end of the log. If other processes have the database open, the
+//! next writer starts at that end again and overwrites some of those frames. The others stay, with
+//! the same salts, after a frame that does not lead to them. Their commit was never acknowledged.
+//! Only the wal-index records which frames were published.
 
 use crate::wal::{self, Wal, WalState};
 use crate::wal_index::{WAL_INDEX_HEADER_BYTES, published_frames};
@@ -14,23 +14,23 @@ use std::io::{self, Seek};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A log that does not hold everything that was committed to it.
+/// A log that has lost commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLog {
-    /// Commits that are lost, at least one.
+    /// The number of lost commits, at least one.
     pub lost_commits: u32,
-    /// Identifies this run of the log: its salts.
+    /// Identifies this run of the log by its salts.
     pub run: u64,
 }
 
-/// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
-/// has one that ends in a write that was cut short, nor one that somebody is writing right now.
+/// Checks whether a WAL file has lost commits. A missing, empty or healthy one has not. Neither has
+/// one that ends in an interrupted write, nor one that another process is writing.
 ///
-/// `read_index` gives the first bytes of the wal-index as they are at that moment, if there is one.
-/// It is called only if the log has frames behind its last valid commit. With a header for this run
-/// of the log, a log is damaged if its valid part is shorter than what was published. Without one,
-/// the log alone decides: it is damaged if two or more commits lie behind the bad frame, or one
-/// behind a bad frame inside a transaction.
+/// `read_index` returns the first bytes of the wal-index at the time of the call, if there is one.
+/// It is called only if the log has frames after its last valid commit. With a header for this run
+/// of the log, a log is damaged if its valid part is shorter than the published part. Without one,
+/// the log alone decides: it is damaged if two or more commits follow the bad frame, or one follows
+/// a bad frame inside a transaction.
 pub fn damaged_log(
     path: &Path,
     mut read_index: impl FnMut() -> Option<[u8; WAL_INDEX_HEADER_BYTES]>,
@@ -50,8 +50,8 @@ pub fn damaged_log(
     let Some(scan) = first.scan.as_ref().filter(|scan| scan.has_tail) else {
         return Ok(None);
     };
-    // A log that is started over while it is read shows frames of two runs, and a commit that is
-    // published meanwhile moves the end: there is a verdict only if nothing changed.
+    // If the log is restarted during the read, it shows frames of two runs. If a commit is
+    // published in the meantime, the end moves. So there is a verdict only if nothing changed.
     let index = read_index();
     let same = look(&mut file)? == first && read_index() == index;
     let lost = if same { scan.lost(index.as_ref()) } else { 0 };
@@ -61,7 +61,7 @@ pub fn damaged_log(
     }))
 }
 
-/// One reading of the log.
+/// The result of reading the log once.
 #[derive(Debug, PartialEq, Eq)]
 struct Look {
     scan: Option<Scan>,
@@ -75,7 +75,7 @@ struct Scan {
     applied: u32,
     has_tail: bool,
     inside_transaction: bool,
-    /// Numbers of the commit frames behind the first frame that does not hold, ascending.
+    /// Numbers of the commit frames after the first invalid frame, ascending.
     commits_behind: Vec<u32>,
 }
 
@@ -117,20 +117,21 @@ impl Scan {
             .commits_behind
             .iter()
             .filter(|frame| **frame <= published);
-        // The damaged frame may itself be the commit.
+        // The damaged frame may itself be a commit.
         u32::try_from(of_published.count())
             .unwrap_or(u32::MAX)
             .max(1)
     }
 }
 
-/// The verdict where no index says what was published, for the number of commits behind the bad
-/// frame.
+/// The verdict if no index records what was published. `commits` is the number of commits after the
+/// bad frame.
 ///
-/// A dead writer leaves the end of one transaction, and what overwrote its start ends with a commit.
-/// So one commit behind a bad frame that follows a commit is taken for such a remainder, although a
-/// flipped byte in the last transaction looks the same. Two commits, or a bad frame inside a
-/// transaction, would need several writers to die at such moments: that is reported as damage.
+/// A dead writer leaves the end of one transaction, and the frames that overwrote its start end
+/// with a commit. So one commit after a bad frame that follows a commit is treated as such a
+/// remainder, although a flipped byte in the last transaction looks the same. Two commits, or a bad
+/// frame inside a transaction, would need several writers to die at such moments, so they are
+/// reported as damage.
 fn without_index(commits: usize, inside_transaction: bool) -> u32 {
     if commits == 1 && !inside_transaction {
         return 0;

@@ -1,4 +1,4 @@
-//! A database file opened for salvage: finds out its geometry once, then answers scans.
+//! A database file opened for salvage. Its geometry is determined once, then it serves scans.
 
 use crate::error::SalvageError;
 use crate::freelist::{self, Freelist};
@@ -21,28 +21,29 @@ use std::sync::OnceLock;
 /// Opens a file for reading, or refuses to.
 pub type Opener<'a> = dyn Fn(&Path) -> io::Result<ForeignFile> + 'a;
 
-/// An SQLite database file, read without SQLite. Opening reads the header and the WAL; the pages
-/// are read by each scan, and twice by the first.
+/// An SQLite database file, read without SQLite. Opening reads the header and the WAL. Each scan
+/// reads the pages, and the first scan reads them twice.
 #[derive(Debug)]
 pub struct DatabaseFile {
     pages: Pages,
     header_holds: bool,
-    /// What opening found; every scan's report starts from it.
+    /// The findings of opening. Every scan's report starts with them.
     found: Report,
     map: OnceLock<(Freelist, Forest)>,
 }
 
 impl DatabaseFile {
-    /// Opens the file at `path` and lays the committed frames of `<path>-wal` over it, as SQLite's
-    /// recovery would. The page size is `known_page_size` if the caller knows it; else it comes from
-    /// the header, if that is damaged from the WAL's own checksummed header, then from what the pages
-    /// look like. Damage is no error, and neither is an empty file; a missing file, an unreadable one
-    /// and a known size that is no page size are.
+    /// Opens the file at `path` and applies the committed frames of `<path>-wal`, as SQLite's
+    /// recovery would. The page size is `known_page_size` if the caller knows it. Otherwise it
+    /// comes from the header, from the WAL's own checksummed header if that is damaged, or from the
+    /// look of the pages. Damage is not an error, and neither is an empty file. Errors are a
+    /// missing or unreadable file, and a known size that is not a page size.
     pub fn open(path: &Path, known_page_size: Option<u32>) -> Result<Self, SalvageError> {
         Self::open_with(path, known_page_size, &loci_files::foreign::open)
     }
 
-    /// [`Self::open`] where `opener` opens the file, its WAL and its journal, and may refuse to.
+    /// Like [`Self::open`], but `opener` opens the file, its WAL and its journal, and may refuse
+    /// to.
     pub fn open_with(
         path: &Path,
         known_page_size: Option<u32>,
@@ -51,7 +52,7 @@ impl DatabaseFile {
         if let Some(hint) = known_page_size.filter(|&hint| !is_page_size(hint)) {
             return Err(SalvageError::PageSizeHint { hint });
         }
-        // SQLite keeps WAL and journal beside the file itself, not beside a link to it.
+        // SQLite keeps WAL and journal beside the real file, not beside a link to it.
         let path = &path.canonicalize().map_err(|source| SalvageError::Open {
             path: path.to_owned(),
             source,
@@ -67,7 +68,7 @@ impl DatabaseFile {
         if found.hot_journal {
             found.note(
                 0,
-                "a hot rollback journal lies beside the file; it was not rolled back",
+                "there is a hot rollback journal beside the file; it was not rolled back",
             );
         }
         let mut start = [0; HEADER_BYTES];
@@ -86,7 +87,7 @@ impl DatabaseFile {
             found.note(
                 0,
                 format_args!(
-                    "WAL with pages of {} bytes does not fit pages of {page_size}; not applied",
+                    "WAL with pages of {} bytes does not match pages of {page_size}; not applied",
                     other.page_size
                 ),
             );
@@ -115,32 +116,33 @@ impl DatabaseFile {
         self.pages.last()
     }
 
-    /// How many WAL frames are committed and were laid over the file.
+    /// The number of committed WAL frames that were applied.
     pub fn wal_frames_applied(&self) -> u32 {
         self.pages.wal().map_or(0, |wal| wal.applied)
     }
 
-    /// The rows of `sqlite_schema` that can still be reached from page 1, in rowid order; empty
-    /// when page 1 is lost.
+    /// The rows of `sqlite_schema` that can be reached from page 1, in rowid order. Empty if page 1
+    /// is lost.
     pub fn schema(&self) -> Vec<SchemaEntry> {
         self.map().1.schema.clone()
     }
 
-    /// Whether every page and cell of the tree under `root` can be read. Only then does a row that a
-    /// scan did not hand out not exist.
+    /// Whether every page and cell of the tree under `root` is readable. Otherwise a
+    /// row that a scan did not return may still exist.
     pub fn is_whole(&self, root: u32) -> bool {
         whole::is_whole(&self.pages, root)
     }
 
-    /// Hands out every record on every table leaf page, in page order, whatever tree the page hangs
-    /// in. Pages that the freelist names are skipped; when the freelist cannot be read, rows deleted
-    /// long ago may come back, with `root` absent or matching nothing in the schema.
+    /// Passes every record on every table leaf page to `f`, in page order, whatever tree the page
+    /// belongs to. Pages on the freelist are skipped. If the freelist is unreadable, rows that were
+    /// deleted long ago may reappear, with a `root` that is absent or matches nothing in the
+    /// schema.
     pub fn for_each_record(&self, f: &mut dyn FnMut(Record)) -> Report {
         self.scan(Wanted::TableRows, f)
     }
 
-    /// Hands out every entry of every index and every row of `WITHOUT ROWID` tables, in page order.
-    /// Which of the two an entry is, its `root` and the schema tell.
+    /// Passes every entry of every index and every row of `WITHOUT ROWID` tables to `f`, in page
+    /// order. The `root` and the schema show which of the two an entry is.
     pub fn for_each_index_record(&self, f: &mut dyn FnMut(IndexRecord)) -> Report {
         self.scan(
             Wanted::IndexEntries,
@@ -170,7 +172,7 @@ impl DatabaseFile {
     }
 }
 
-/// Reads the header that counts, the WAL's page 1 if it has one, and takes the geometry from it.
+/// Reads the valid header, from the WAL's page 1 if it has one, and takes the geometry from it.
 fn settle(pages: &mut Pages, doubt: Option<&Sample>, found: &mut Report) -> Option<Header> {
     let page_size = pages.page_size();
     let header = pages.read(1).ok().and_then(|page| Header::parse(&page));
@@ -214,13 +216,13 @@ fn settle(pages: &mut Pages, doubt: Option<&Sample>, found: &mut Report) -> Opti
         let there = pages.count();
         found.note(
             0,
-            format_args!("database has {promised} pages, {there} are there"),
+            format_args!("database should have {promised} pages but has {there}"),
         );
     }
     header
 }
 
-/// The file and its length; `None` when it is not a regular file.
+/// The file and its length; `None` if it is not a regular file.
 fn open_file(path: &Path, opener: &Opener<'_>) -> Result<Option<(ForeignFile, u64)>, SalvageError> {
     let opened = opener(path).and_then(|file| file.metadata().map(|about| (file, about)));
     match opened {
@@ -255,7 +257,7 @@ fn open_wal(
     })
 }
 
-/// SQLite's own test: a journal that is not empty and whose first byte was not cleared.
+/// SQLite's own test: the journal is not empty and its first byte was not cleared.
 fn has_hot_journal(path: &Path, opener: &Opener<'_>) -> bool {
     let mut first = [0];
     opener(&beside(path, "-journal"))

@@ -1,5 +1,5 @@
-//! What can stop a salvage before it starts. Damage inside the file is never an error; it is
-//! counted in the `Report`.
+//! Errors that stop a salvage before it starts. Damage inside the file is never an error; the
+//! `Report` counts it.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SalvageError {
-    /// The file, or the WAL beside it, is missing or may not be read.
+    /// The file, or the WAL beside it, is missing or not readable.
     #[error("failed to open `{}`", path.display())]
     Open {
-        /// The file that was asked for.
+        /// The path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The path names a directory or a device.
     #[error("`{}` is not a regular file", path.display())]
     NotAFile {
-        /// The path that was asked for.
+        /// The path.
         path: PathBuf,
     },
     /// The hint is not a page size that SQLite knows: a power of two from 512 to 65536.
     #[error("`{hint}` is not a page size")]
     PageSizeHint {
-        /// The hint that was given.
+        /// The hint.
         hint: u32,
     },
 }

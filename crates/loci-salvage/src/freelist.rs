@@ -1,21 +1,21 @@
-//! The freelist: pages whose content was deleted. Walking it proves it: when the pages met are as
-//! many as the header counts, all inside the file and none twice, it is believed over everything.
+//! The freelist: pages whose content was deleted. If a walk visits as many pages as the header
+//! counts, all inside the file and none twice, the list is proven and overrides everything else.
 
 use crate::bytes::be_u32;
 use crate::pages::Pages;
 use std::collections::HashSet;
 
-/// What of the freelist could be read.
+/// The readable part of the freelist.
 #[derive(Debug, Default)]
 pub(crate) struct Freelist {
     pub(crate) pages: HashSet<u32>,
-    /// The walk met exactly what the header counts.
+    /// Whether the walk visited exactly as many pages as the header counts.
     pub(crate) proven: bool,
-    /// What broke the walk, and on which page.
+    /// The problem that stopped the walk, and its page.
     pub(crate) damage: Option<(u32, String)>,
 }
 
-/// Walks the list that page 1 names. With `header_holds` false only a proven list is kept.
+/// Walks the list that page 1 names. If `header_holds` is false, only a proven list is kept.
 pub(crate) fn read(pages: &Pages, header_holds: bool) -> Freelist {
     let Ok(first_page) = pages.read(1) else {
         return Freelist::default();
@@ -62,7 +62,7 @@ fn walk(pages: &Pages, first: u32, seen: &mut HashSet<u32>) -> Result<(), (u32, 
         let next = be_u32(&bytes, 0).unwrap_or(0);
         let leaves = be_u32(&bytes, 4).unwrap_or(0) as usize;
         if leaves > pages.usable / 4 - 2 || (next != 0 && !pages.has(next)) {
-            return Err((trunk, "the page is no trunk page"));
+            return Err((trunk, "the page is not a trunk page"));
         }
         add(trunk, named_by)?;
         for leaf in 0..leaves {

@@ -1,11 +1,11 @@
-//! The first hundred bytes of a database. They are believed only when magic, page size, reserved
-//! bytes and payload fractions all hold; one flipped bit in the page size breaks that.
+//! The first hundred bytes of a database. They are used only if magic, page size, reserved bytes
+//! and payload fractions are all valid. One flipped bit in the page size makes them invalid.
 
 use crate::bytes::{array, be_u16, be_u32};
 
 pub(crate) const HEADER_BYTES: usize = 100;
 
-/// The smallest usable page; SQLite refuses less.
+/// The smallest usable page that SQLite accepts.
 const MIN_USABLE_BYTES: u32 = 480;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Header {
     pub(crate) reserved: u32,
     pub(crate) auto_vacuum: bool,
     pub(crate) utf8: bool,
-    /// How many pages the database has, when the writer kept that field up to date.
+    /// The number of pages, if the writer kept that field up to date.
     pub(crate) pages: Option<u32>,
 }
 

@@ -1,10 +1,10 @@
 //! Reads records out of SQLite database files, page by page, without SQLite.
 //!
-//! Every page and every cell is judged on its own, so a bad first page, bad interior pages, a bad
-//! schema or a cut file cost only the rows that lived there. Nothing is ever written: the file, its
-//! WAL and its journal are opened for reading. The caller sees to it that nobody writes meanwhile,
-//! and checks what the values mean: SQLite keeps no checksums, so a byte changed inside a value
-//! cannot be seen here.
+//! Every page and every cell is checked separately, so a bad first page, bad interior pages, a bad
+//! schema or a truncated file cost only the rows in them. Nothing is ever written: the file, its
+//! WAL and its journal are opened for reading. The caller ensures that no other process writes in
+//! the meantime, and checks what the values mean. SQLite keeps no checksums, so a changed byte
+//! inside a value cannot be detected here.
 //!
 //! ```no_run
 //! use loci_salvage::{DatabaseFile, Value};

@@ -1,5 +1,5 @@
-//! Where a page's bytes come from: the WAL's newest committed image if there is one, else the file.
-//! Pages are read when asked for and never kept, so memory does not grow with the file.
+//! Reads pages from the WAL's newest committed image, or else from the file. Pages are read on
+//! demand and never cached, so memory does not grow with the file.
 
 use crate::pointer_map;
 use crate::wal::Wal;
@@ -7,18 +7,18 @@ use loci_files::foreign::ForeignFile;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// The byte that SQLite locks; the page around it holds no data.
+/// The byte that SQLite locks. The page around it holds no data.
 const LOCK_BYTE: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub(crate) struct Pages {
     page_size: u32,
-    /// Page size without the reserved tail.
+    /// The page size without the reserved tail.
     pub(crate) usable: usize,
-    /// Pointer maps lie between the other pages.
+    /// Whether the database has pointer maps.
     pub(crate) pointer_maps: bool,
     file: Mutex<ForeignFile>,
-    /// Whole pages in the file that belong to the database.
+    /// The number of whole pages in the file that belong to the database.
     in_file: u32,
     wal: Option<(Mutex<ForeignFile>, Wal)>,
 }
@@ -63,8 +63,8 @@ impl Pages {
         in_wal.map_or(0, |(&page, _)| page).max(self.in_file)
     }
 
-    /// Every page that has bytes, ascending. A WAL over a cut file leaves holes, and a forged one
-    /// may leave huge ones; they are never walked.
+    /// Every page that has bytes, ascending. A WAL over a truncated file leaves holes, and a forged
+    /// one may leave huge ones. The holes are never walked.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         (1..=self.in_file).chain(self.beyond_file())
     }
@@ -100,7 +100,7 @@ impl Pages {
         Ok(bytes)
     }
 
-    /// The first bytes of a page, as many as fit into `into`, which is no longer than a page.
+    /// Reads the first bytes of a page into `into`, which is no longer than a page.
     pub(crate) fn read_start(&self, number: u32, into: &mut [u8]) -> io::Result<()> {
         if !self.has(number) {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -119,8 +119,8 @@ impl Pages {
         file.read_exact(into)
     }
 
-    /// The page around SQLite's lock byte, and the pointer maps of an auto-vacuum database, hold
-    /// neither rows nor overflow.
+    /// Whether this is the page around SQLite's lock byte, or a pointer map of an auto-vacuum
+    /// database. Neither holds rows or overflow.
     pub(crate) fn is_bookkeeping(&self, number: u32) -> bool {
         let lock_page = (LOCK_BYTE / u64::from(self.page_size) + 1) as u32;
         number == lock_page

@@ -1,21 +1,21 @@
-//! The pointer maps of an auto-vacuum database: pages at fixed places that tell every other page's
-//! parent. Their first byte may be that of an interior page, so they have to be told apart.
+//! The pointer maps of an auto-vacuum database: pages at fixed positions that hold the parent of
+//! every other page. Their first byte may be that of an interior page, so they must be recognised.
 
 use crate::bytes::be_u32;
 use crate::pages::Pages;
 
 const ENTRY_BYTES: usize = 5;
-/// How many maps are asked whether they look like maps.
+/// How many maps are checked for their look.
 const MAX_MAPS: u32 = 16;
-/// With the header lost, a map has to describe this many pages before its looks count.
+/// If the header is lost, a map must describe this many pages before its look counts.
 const MIN_ENTRIES: usize = 8;
 
-/// Pages from one map to the next.
+/// The number of pages from one map to the next.
 fn stride(usable: usize) -> u32 {
     (usable / ENTRY_BYTES + 1) as u32
 }
 
-/// Whether a map belongs on this page. The lock page is never used and pushes a map by one.
+/// Whether a map belongs on this page. The lock page is never used and shifts a map by one.
 pub(crate) fn is_place(number: u32, usable: usize, lock_page: u32) -> bool {
     if number < 2 {
         return false;
@@ -24,8 +24,8 @@ pub(crate) fn is_place(number: u32, usable: usize, lock_page: u32) -> bool {
     number == if map == lock_page { map + 1 } else { map }
 }
 
-/// Whether the database has pointer maps. `claimed` is the header's word, `None` when it is lost;
-/// a header that says yes must be borne out by some map, since believing it hides pages.
+/// Whether the database has pointer maps. `claimed` is the header's claim, `None` if it is lost. A
+/// positive claim needs a map that confirms it, because a false one hides pages.
 pub(crate) fn present(pages: &Pages, claimed: Option<bool>) -> bool {
     let enough = match claimed {
         Some(false) => return false,

@@ -1,11 +1,11 @@
-//! Guessing the geometry of a file whose first page cannot say: which page size, and how many
-//! reserved bytes, make the most pages come out as whole b-tree pages.
+//! Guesses the geometry of a file whose first page is lost: the page size and the number of
+//! reserved bytes with which most pages are whole b-tree pages.
 
 use crate::btree::BtreePage;
 use loci_files::foreign::ForeignFile;
 use std::io::{Read, Seek, SeekFrom};
 
-/// Every page size divides a window, so windows at its multiples start on a page at any size.
+/// Every page size divides a window, so windows at its multiples start on a page boundary.
 const WINDOW_BYTES: u64 = 65_536;
 const MAX_WINDOWS: u64 = 128;
 const FALLBACK_PAGE_SIZE: u32 = 4096;
@@ -32,8 +32,8 @@ impl Sample {
         Self { windows }
     }
 
-    /// How many pages have cells and each cell in its place. A size too small cuts cells off, a
-    /// size too large skips pages, so the true one scores highest.
+    /// The number of pages that have cells, all of them valid. A page size that is too small cuts
+    /// off cells, and one that is too large skips pages, so the true size scores highest.
     pub(crate) fn score(&self, page_size: u32, reserved: u32) -> usize {
         let size = page_size as usize;
         let whole = |&(at, ref bytes): &(u64, Vec<u8>)| {
@@ -50,7 +50,7 @@ impl Sample {
         self.windows.iter().map(whole).sum()
     }
 
-    /// The page size with the best score; the smallest of equals, since a larger one would hide
+    /// The page size with the best score. The smallest wins a tie, because a larger one would hide
     /// pages.
     pub(crate) fn page_size(&self) -> u32 {
         let mut best = (0, FALLBACK_PAGE_SIZE);

@@ -1,15 +1,14 @@
-//! The record format: a header of serial types, then the values.
-//! A payload decodes only when header and body fill it exactly, which is how SQLite writes it; that
-//! turns most garbage away.
+//! The record format: a header of serial types, then the values. A payload decodes only if header
+//! and body fill it exactly, as SQLite writes it. This rejects most garbage.
 
 use crate::bytes::{array, varint};
 
-/// SQLite's hard limit on columns; it bounds what a header of one-byte serial types can cost.
+/// SQLite's hard limit on columns. It bounds the cost of a header of one-byte serial types.
 const MAX_COLUMNS: usize = 32_767;
 
-/// One value as it is stored. A `REAL` column may hold a whole number as `Integer`, an
-/// `INTEGER PRIMARY KEY` column holds `Null` (its value is the rowid), and columns added by
-/// `ALTER TABLE` are missing at the end of older records.
+/// A stored value. A `REAL` column may hold a whole number as `Integer`, an `INTEGER PRIMARY KEY`
+/// column holds `Null` (its value is the rowid), and columns added by `ALTER TABLE` are missing at
+/// the end of older records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// SQL NULL.
@@ -26,7 +25,7 @@ pub enum Value {
     Blob(Vec<u8>),
 }
 
-/// What is wrong with a record's payload.
+/// The damage of a record's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RecordDamage {
     #[error("record header does not fit its payload")]

@@ -1,57 +1,57 @@
-//! What a scan saw besides records: how much was looked at and what was lost.
+//! The report of a scan: how much was read and what was lost.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-/// How many damages a report lists one by one; the rest are only counted.
+/// How many damages a report lists. The rest are only counted.
 pub const MAX_DAMAGES: usize = 1000;
 
-/// The account of one scan over a file.
+/// The report of one scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Pages looked at, those that exist only in the WAL included.
+    /// Pages examined, including those that exist only in the WAL.
     pub pages: u32,
     /// Pages whose cells were decoded: table leaves, or index pages in a scan of indexes.
     pub leaf_pages: u32,
-    /// Records handed to the callback.
+    /// Records passed to the callback.
     pub records: u64,
-    /// Pages skipped because the freelist names them: what they hold was deleted.
+    /// Pages skipped because they are on the freelist. Their contents were deleted.
     pub free_pages: u32,
     /// Pages that could not be read, or are neither a b-tree page nor a known overflow, freelist,
-    /// pointer-map, lock or zero page. A page whose only mention was itself lost counts here.
+    /// pointer-map, lock or zero page. This includes a page whose only reference was itself lost.
     pub unreadable_pages: u32,
-    /// Pages that the file's header or its WAL promises and that are not there.
+    /// Pages that the file's header or its WAL counts and that do not exist.
     pub missing_pages: u32,
-    /// Bytes after the last whole page; they are not read.
+    /// Bytes after the last whole page. They are not read.
     pub partial_page_bytes: u32,
-    /// Cells that could not be decoded; their records are lost.
+    /// Cells that could not be decoded. Their records are lost.
     pub damaged_cells: u64,
-    /// Records handed out although their rowid does not follow the one before it on the page.
+    /// Records that were returned although their rowid is out of order on the page.
     pub suspect_cells: u64,
-    /// A rollback journal lies beside the file and holds pages from before an unfinished
+    /// Whether there is a rollback journal beside the file with pages from before an unfinished
     /// transaction. It was not rolled back.
     pub hot_journal: bool,
-    /// The first `MAX_DAMAGES` damages, in the order in which they were met.
+    /// The first `MAX_DAMAGES` damages, in the order of discovery.
     pub damages: Vec<Damage>,
-    /// Damages beyond those listed.
+    /// The number of damages that are not listed.
     pub more_damages: u64,
-    /// Every page on which something is wrong, without limit. SQLite keeps no checksums: what
-    /// changed inside a value shows nowhere, so other records from these pages deserve a second look.
+    /// Every page with a problem, without limit. SQLite keeps no checksums, so a change inside a
+    /// value is not detected. Other records from these pages should be checked again.
     pub damaged_pages: BTreeSet<u32>,
 }
 
-/// One thing that is wrong, and where.
+/// One problem and its page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The page, counted from 1; 0 for the file as a whole, its WAL or its journal.
     pub page: u32,
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub detail: String,
 }
 
 impl Report {
-    /// Nothing was lost and nothing is in doubt.
+    /// Whether nothing was lost and nothing is in doubt.
     pub fn is_clean(&self) -> bool {
         self.damages.is_empty() && self.unreadable_pages == 0 && self.missing_pages == 0
     }

@@ -1,5 +1,5 @@
-//! One pass over all pages: decodes the cells that are wanted and accounts for every page.
-//! The total work is bounded by the size of the file, however it was forged.
+//! One pass over all pages. It decodes the requested cells and accounts for every page. The total
+//! work is bounded by the size of the file, even if the file is forged.
 
 use crate::btree::{BtreePage, Cell, CellDamage, Kind};
 use crate::chain::{ChainDamage, Chains};
@@ -16,26 +16,26 @@ pub struct Record {
     pub page: u32,
     /// The rowid, which is also the value of an `INTEGER PRIMARY KEY` column.
     pub rowid: i64,
-    /// The values as stored; see `Value` for what may be missing.
+    /// The stored values. See `Value` for what may be missing.
     pub values: Vec<Value>,
-    /// The root page of the tree that the leaf hangs in, when readable pages still say so. If the
-    /// true root is damaged this is the topmost interior page left below it: it matches no entry of
-    /// the schema, yet rows that share it come from one table.
+    /// The root page of the tree that contains the leaf, if readable pages still show it. If the
+    /// true root is damaged, this is the topmost interior page left below it. That page matches no
+    /// entry of the schema, but rows that share it come from one table.
     pub root: Option<u32>,
 }
 
 /// An entry of an index, or a row of a `WITHOUT ROWID` table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexRecord {
-    /// The index page that holds the entry; interior pages hold entries too.
+    /// The index page that holds the entry. Interior pages hold entries too.
     pub page: u32,
-    /// The values in key order; in an ordinary index the last one is the rowid.
+    /// The values in key order. In an ordinary index the last one is the rowid.
     pub values: Vec<Value>,
     /// As in `Record`.
     pub root: Option<u32>,
 }
 
-/// Cells on one page may not describe more than this many times the page.
+/// The cells of a page may describe at most this many times the size of the page.
 const MAX_CROWDING: usize = 4;
 
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +73,7 @@ pub(crate) struct Scan<'a> {
     payload_limit: u64,
     wanted: Wanted,
     report: Report,
-    /// Pages that are no b-tree pages; chains met later may still explain them.
+    /// Pages that are not b-tree pages. Chains found later may still explain them.
     unexplained: Vec<u32>,
 }
 
@@ -114,13 +114,14 @@ impl<'a> Scan<'a> {
         }
         for number in std::mem::take(&mut self.unexplained) {
             if !self.chains.is_overflow(number) {
-                self.unreadable(number, "page is of no known kind");
+                self.unreadable(number, "page is of an unknown kind");
             }
         }
         self.report
     }
 
-    /// A list that was not proven gives way to a tree that still holds the page.
+    /// Whether a page is free. If the freelist is not proven, a tree that still contains the page
+    /// overrides it.
     fn is_free(&self, number: u32) -> bool {
         self.freelist.pages.contains(&number)
             && (self.freelist.proven || self.forest.root_of(number).is_none())
@@ -132,12 +133,12 @@ impl<'a> Scan<'a> {
             Some(page) => self.mark_overflow(&page),
             None if bytes.iter().any(|&byte| byte != 0) => self.unexplained.push(number),
             None if self.forest.expects(number) => {
-                self.unreadable(number, "page is all zero, yet a tree expects it");
+                self.unreadable(number, "page is all zeros, but a tree expects content");
             }
             None => {}
         }
         if self.forest.is_barren(number) {
-            self.unreadable(number, "interior page leads nowhere");
+            self.unreadable(number, "interior page has no valid children");
         }
     }
 
@@ -186,7 +187,7 @@ impl<'a> Scan<'a> {
         Ok((cell.rowid, read_cell(page, &cell, &mut self.chains)?))
     }
 
-    /// Overflow pages of trees that are not wanted are not unreadable pages.
+    /// Marks overflow pages of other trees, so that they are not counted as unreadable.
     fn mark_overflow(&mut self, page: &BtreePage<'_>) {
         for index in 0..page.cells {
             let Ok(cell) = page.cell(index, self.payload_limit) else {
@@ -205,7 +206,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The values of one cell, its overflow chain included.
+/// The values of one cell, including its overflow chain.
 pub(crate) fn read_cell(
     page: &BtreePage<'_>,
     cell: &Cell,

@@ -1,4 +1,4 @@
-//! The schema table, as far as the tree under page 1 can still be read.
+//! Reads the schema table, as far as the tree under page 1 is readable.
 
 use crate::btree::{BtreePage, Kind};
 use crate::chain::Chains;
@@ -15,13 +15,14 @@ pub struct SchemaEntry {
     pub name: String,
     /// The table it belongs to.
     pub table_name: String,
-    /// Where its tree starts; `None` for views, triggers and virtual tables.
+    /// The root page of its tree; `None` for views, triggers and virtual tables.
     pub root_page: Option<u32>,
-    /// The statement that made it; `None` for automatic indexes.
+    /// The statement that created it; `None` for automatic indexes.
     pub sql: Option<String>,
 }
 
-/// The entries on the given leaf pages, by rowid; rows that do not look like schema are left out.
+/// The entries on the given leaf pages, by rowid. Rows that do not look like schema entries are
+/// skipped.
 pub(crate) fn read(pages: &Pages, leaves: impl Iterator<Item = u32>) -> Vec<SchemaEntry> {
     let mut chains = Chains::new(pages);
     let limit = pages.payload_limit();

@@ -1,6 +1,6 @@
-//! Which tree each page hangs in, told from the interior pages that are still readable.
-//! Trees that the schema lists come first; what is left over hangs in the topmost interior page
-//! that can be found. A page that two trees of equal standing claim belongs to none.
+//! Assigns pages to trees, from the interior pages that are still readable. Trees in the schema
+//! come first. Other pages belong to the topmost interior page that can be found. A page that two
+//! trees of equal rank claim belongs to none.
 
 use crate::btree::{BtreePage, Kind};
 use crate::freelist::Freelist;
@@ -14,16 +14,16 @@ enum Owner {
     Contested,
 }
 
-/// The forest of a file.
+/// The trees of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Forest {
     pub(crate) schema: Vec<SchemaEntry>,
     kinds: HashMap<u32, Kind>,
-    /// Page 1 and the root pages that the schema lists.
+    /// Page 1 and the root pages in the schema.
     listed: HashSet<u32>,
     /// Pages that an interior page names, whatever they look like.
     named: HashSet<u32>,
-    /// Interior pages none of whose children is a page of their own sort.
+    /// Interior pages without a child of their own kind.
     barren: HashSet<u32>,
     owners: HashMap<u32, Owner>,
 }
@@ -60,7 +60,7 @@ impl Forest {
         forest
     }
 
-    /// The root of the tree that `page` hangs in.
+    /// The root of the tree that contains `page`.
     pub(crate) fn root_of(&self, page: u32) -> Option<u32> {
         match self.owners.get(&page) {
             Some(Owner::Root(root)) if *root != page || self.listed.contains(root) => Some(*root),
@@ -68,7 +68,7 @@ impl Forest {
         }
     }
 
-    /// Something that can still be read expects content on this page.
+    /// Whether a readable page expects content on this page.
     pub(crate) fn expects(&self, page: u32) -> bool {
         self.named.contains(&page) || self.listed.contains(&page)
     }
@@ -92,7 +92,8 @@ impl Forest {
         }
     }
 
-    /// Notes what interior pages name, and answers the pages that have a parent of their own sort.
+    /// Records the children of interior pages. Returns the pages that have a parent of their own
+    /// kind.
     fn link(&mut self, pages: &Pages) -> HashSet<u32> {
         let mut inner = HashSet::new();
         let interior: Vec<u32> = self.interior().collect();
@@ -126,8 +127,8 @@ impl Forest {
         child > 1 && child != parent && sort(child).is_some() && sort(parent) == sort(child)
     }
 
-    /// Gives `root` every page that can be reached from it. Each page is entered at most twice,
-    /// once to be owned and once to be contested, so cycles end.
+    /// Assigns every page that can be reached from `root` to it. Each page is entered at most
+    /// twice, once to be owned and once to be contested, so cycles end.
     fn claim(&mut self, pages: &Pages, root: u32) {
         if !self.kinds.contains_key(&root) {
             return;

@@ -1,6 +1,6 @@
-//! The write-ahead log: which of its frames count, by the rules of SQLite's own recovery.
-//! A frame counts when its salts match the header's, its cumulative checksum holds, and it lies at
-//! or before the last commit frame for which that is true. Page images are read later, on demand.
+//! The write-ahead log: decides which of its frames count, by the rules of SQLite's own recovery. A
+//! frame counts if its salts match the header's, its cumulative checksum is valid, and it is at or
+//! before the last commit frame for which this is true. Page images are read later, on demand.
 
 use crate::bytes::{array, be_u32};
 use crate::header::is_page_size;
@@ -18,27 +18,27 @@ const VERSION: u32 = 3_007_000;
 #[derive(Debug)]
 pub(crate) struct Wal {
     pub(crate) page_size: u32,
-    /// Frames up to and including the last commit.
+    /// The number of frames up to and including the last commit.
     pub(crate) applied: u32,
-    /// Database size in pages after the last commit.
+    /// The size of the database in pages after the last commit.
     pub(crate) database_pages: u32,
-    /// For each page, where in the WAL its newest committed image starts.
+    /// For each page, the offset of its newest committed image in the WAL.
     pub(crate) images: BTreeMap<u32, u64>,
-    /// The header's salts, which every frame of this run of the log carries.
+    /// The header's salts, which every frame of this run of the log has.
     pub(crate) salts: [u8; 8],
-    /// Frames before the first one that does not hold; those behind `applied` have no commit.
+    /// The number of frames before the first invalid one. Frames after `applied` have no commit.
     pub(crate) valid: u32,
-    /// Whether the first frame that does not hold was written in this run of the log.
+    /// Whether the first invalid frame was written in this run of the log.
     pub(crate) bad_frame_is_of_this_run: bool,
-    /// Numbers, from 1, of the commit frames of this run behind the first frame that does not hold.
+    /// Numbers, from 1, of the commit frames of this run after the first invalid frame.
     pub(crate) commits_behind: Vec<u32>,
 }
 
-/// What a WAL file turned out to be.
+/// The result of reading a WAL file.
 #[derive(Debug)]
 pub(crate) enum WalState {
     Empty,
-    /// The header does not hold; no frame can be believed.
+    /// The header is invalid, so no frame can be trusted.
     BadHeader,
     Wal(Wal),
 }
@@ -97,7 +97,7 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         let salts_match = array(&frame, 8) == Some(salts);
         let sums_match = sums.stored_at(&frame, 16);
         if page == 0 || !salts_match || !sums_match {
-            // The salts are not under the checksum, so either may be what was damaged.
+            // The checksum does not cover the salts, so either may be damaged.
             wal.bad_frame_is_of_this_run = salts_match || sums_match;
             wal.commits_behind = commits_behind(reader, &mut frame, salts, index + 2);
             break;
@@ -114,8 +114,8 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
     Some(wal)
 }
 
-/// Numbers of the commit frames with these salts in the rest of the log, whose next frame has the
-/// number `next`.
+/// Numbers of the commit frames with these salts in the rest of the log. `next` is the number of
+/// the next frame.
 fn commits_behind(reader: &mut impl Read, frame: &mut [u8], salts: [u8; 8], next: u32) -> Vec<u32> {
     let mut commits = Vec::new();
     for number in next..u32::MAX {
@@ -130,7 +130,7 @@ fn commits_behind(reader: &mut impl Read, frame: &mut [u8], salts: [u8; 8], next
     commits
 }
 
-/// The running checksum over header and frames, in the byte order that the magic number names.
+/// The running checksum over header and frames, in the byte order that the magic number selects.
 struct Checksum {
     big_endian: bool,
     first: u32,

@@ -1,14 +1,15 @@
-//! The header of SQLite's wal-index (`-shm`): how many frames of the log were committed and
-//! published. Two copies of 48 bytes, in the byte order of the machine, each with its own checksum;
-//! a writer writes the second copy first. The layout is that of `WalIndexHdr` in SQLite's `wal.c`.
+//! The header of SQLite's wal-index (`-shm`), which records how many frames of the log were
+//! committed and published. It has two copies of 48 bytes in native byte order, each with its own
+//! checksum. A writer writes the second copy first. The layout is that of `WalIndexHdr` in SQLite's
+//! `wal.c`.
 
 use crate::bytes::array;
 
-/// Length of one copy.
+/// The length of one copy.
 const COPY_BYTES: usize = 48;
-/// Length of both copies: what a caller must read from the start of the file.
+/// The length of both copies, which a caller must read from the start of the file.
 pub const WAL_INDEX_HEADER_BYTES: usize = 2 * COPY_BYTES;
-/// Version of the wal-index that this layout belongs to.
+/// The version of the wal-index with this layout.
 const VERSION: u32 = 3_007_000;
 const IS_INITIALISED: usize = 12;
 const MAX_FRAME: usize = 16;
@@ -17,7 +18,7 @@ const CHECKSUM: usize = 40;
 
 /// The number of frames that were published for the log with these salts. `None` if no copy of the
 /// header is valid, or if the index belongs to another run of the log. A writer that dies between
-/// the two copies has not published yet: the smaller number counts.
+/// the two copies has not published, so the smaller number counts.
 pub(crate) fn published_frames(header: &[u8], salts: [u8; 8]) -> Option<u32> {
     let (copies, _) = header.as_chunks::<COPY_BYTES>();
     copies

@@ -1,4 +1,4 @@
-//! Whether a whole tree can still be read: only then does a missing row mean that there is none.
+//! Checks whether a whole tree is readable. Only then does a missing row mean that there is none.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use crate::chain::Chains;
 use crate::pages::Pages;
 use crate::scan::read_cell;
 
-/// Walks the tree under `root`. False as soon as a page is no page of this tree, a cell does not
-/// decode, or a page is reached twice.
+/// Walks the tree under `root`. Returns false if a page does not belong to this tree, a cell does
+/// not decode, or a page is reached twice.
 pub(crate) fn is_whole(pages: &Pages, root: u32) -> bool {
     let limit = pages.payload_limit();
     let mut chains = Chains::new(pages);
@@ -27,7 +27,7 @@ pub(crate) fn is_whole(pages: &Pages, root: u32) -> bool {
         {
             return false;
         }
-        // Interior pages of tables hold keys alone.
+        // Interior pages of tables hold only keys.
         let holds_records = !(page.kind.is_interior() && page.kind.is_table());
         for index in 0..page.cells {
             let Ok(cell) = page.cell(index, limit) else {

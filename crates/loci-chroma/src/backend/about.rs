@@ -1,4 +1,4 @@
-//! What a mirror remembers of its source beside the drawers: `mirror.json`, written when everything else is.
+//! What a mirror records about its source besides the drawers: `mirror.json`, written last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const FILE: &str = "mirror.json";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct About {
     version: u32,
-    /// The directory that is mirrored; nothing where its name is no text.
+    /// The mirrored directory; `None` if its name is not valid Unicode.
     source: Option<String>,
     pub(super) collections: Vec<AboutCollection>,
 }
@@ -24,13 +24,15 @@ pub(super) struct About {
 pub(super) struct AboutCollection {
     /// Its name in the mirror.
     pub(super) name: String,
-    /// Its UUID: a collection made anew under the old name is another one.
+    /// Its UUID. A collection that was deleted and created again under the same name has another
+    /// one.
     pub(super) id: String,
-    /// What is wrong with it.
+    /// The problems of the collection.
     pub(super) drift: Option<String>,
-    /// What the mirror lacks.
+    /// The data that the mirror lacks.
     pub(super) unread: Option<String>,
-    /// Drawers that got a `part` to be kept beside their twins, with the value that they had.
+    /// Drawers whose `part` was changed to keep them apart from duplicates, with their original
+    /// value.
     pub(super) parts: BTreeMap<String, Option<MetaValue>>,
 }
 
@@ -43,14 +45,15 @@ impl About {
         }
     }
 
-    /// Of the mirror in this directory; nothing if it has none that can be used.
+    /// Reads the description of the mirror in this directory. `None` if there is none or it is
+    /// unusable.
     pub(super) fn read(directory: &Path) -> Option<Self> {
         let text = loci_files::own::read_to_string(&directory.join(FILE)).ok()?;
         let about: Self = serde_json::from_str(&text).ok()?;
         (about.version == MIRROR_VERSION).then_some(about)
     }
 
-    /// Whether what was mirrored is no longer there.
+    /// Whether the mirrored directory is gone.
     pub(super) fn is_orphaned(&self) -> bool {
         let source = self.source.as_ref();
         source.is_some_and(|source| {

@@ -1,4 +1,4 @@
-//! Where mirrors are kept: one directory per source, one in it per state of the source.
+//! The cache of mirrors, with one directory per source and a subdirectory per state of the source.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,19 @@ use tempfile::TempDir;
 
 use super::about::About;
 
-/// Begins the names of mirrors that are being made.
+/// The prefix of mirrors that are being built.
 const BUILDING: &str = ".building-";
-/// What was left by a process that was killed is removed after so long.
+/// Files that a killed process left behind are removed after this time.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// `$XDG_CACHE_HOME/loci/mirrors`; nothing where there is no home.
+/// `$XDG_CACHE_HOME/loci/mirrors`; `None` if there is no home directory.
 pub(super) fn of_user() -> Option<PathBuf> {
     Some(loci_files::user_cache()?.join("mirrors"))
 }
 
-/// A directory for a new mirror, readable by its owner alone; in the system's temporary one if `shelf` cannot be written.
-pub(super) fn workshop(shelf: Option<&Path>) -> io::Result<TempDir> {
+/// Creates a directory for a new mirror that only its owner can read. It is in the system's
+/// temporary directory if `shelf` is not writable.
+pub(super) fn staging(shelf: Option<&Path>) -> io::Result<TempDir> {
     let made = shelf.map(|shelf| -> io::Result<TempDir> {
         loci_files::create_directory(shelf)?;
         let directory = private(BUILDING).tempdir_in(shelf)?;
@@ -41,7 +42,8 @@ fn private(prefix: &str) -> tempfile::Builder<'_, '_> {
     builder
 }
 
-/// Removes everything from a shelf but the mirror `kept` and what others are making.
+/// Removes everything from a shelf except the mirror `kept` and the mirrors that other processes
+/// are building.
 pub(super) fn clear(shelf: &Path, kept: &str) {
     let Ok(entries) = std::fs::read_dir(shelf) else {
         return;
@@ -56,7 +58,8 @@ pub(super) fn clear(shelf: &Path, kept: &str) {
     }
 }
 
-/// Removes the mirrors of directories that are gone: nobody should find their text here.
+/// Removes the mirrors of directories that are gone, so that deleted text does not stay in the
+/// cache.
 pub(super) fn sweep(mirrors: &Path) {
     let Ok(shelves) = std::fs::read_dir(mirrors) else {
         return;
@@ -76,6 +79,7 @@ pub(super) fn sweep(mirrors: &Path) {
 }
 
 pub(super) fn remove(path: &Path) {
+    // Mirrors are derived: a removed one is built again from its source.
     if let Err(error) = std::fs::remove_dir_all(path) {
         tracing::debug!("cannot remove {}: {error}", path.display());
     }

@@ -11,9 +11,9 @@ use loci_core::{
 };
 
 use super::OpenPalace;
+use super::duplicates::restore;
 use super::mirror::Mirror;
 use super::restored_view::RestoredView;
-use super::twins::restore;
 
 pub(super) struct ChromaCollection {
     palace: Arc<OpenPalace>,
@@ -37,7 +37,7 @@ impl View {
         self.mirror.warnings(self.collection.name())
     }
 
-    /// Drawers that have another part in the mirror than in the source.
+    /// Drawers whose part in the mirror differs from the source.
     fn parts(&self) -> Option<&BTreeMap<String, Option<MetaValue>>> {
         let about = self.mirror.named(self.collection.name())?;
         (!about.parts.is_empty()).then_some(&about.parts)
@@ -67,7 +67,7 @@ impl ChromaCollection {
         })
     }
 
-    /// The collection in the mirror of the directory as it is now.
+    /// The collection in the mirror of the directory's current state.
     fn view(&self) -> Result<View> {
         let mirror = self.palace.mirror()?;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl ChromaCollection {
         Ok(current.clone())
     }
 
-    /// Reads from the mirror; once more if another process has replaced it meanwhile.
+    /// Reads from the mirror, and tries again if another process has replaced it in the meantime.
     fn read<T>(&self, mut read: impl FnMut(&View) -> Result<T>) -> Result<T> {
         let view = self.view()?;
         match read(&view) {
@@ -99,7 +99,7 @@ impl ChromaCollection {
     }
 }
 
-fn shown(view: &View, mut answer: GetResult) -> GetResult {
+fn as_in_the_source(view: &View, mut answer: GetResult) -> GetResult {
     if let Some(parts) = view.parts() {
         for (id, metadata) in answer.ids.iter().zip(&mut answer.metadatas) {
             restore(parts, id, metadata);
@@ -185,7 +185,7 @@ impl Collection for ChromaCollection {
     }
 
     fn get(&self, get: &Get) -> Result<GetResult> {
-        self.read(|view| Ok(shown(view, view.collection.get(get)?)))
+        self.read(|view| Ok(as_in_the_source(view, view.collection.get(get)?)))
     }
 
     fn get_recent(
@@ -196,7 +196,7 @@ impl Collection for ChromaCollection {
     ) -> Result<GetResult> {
         self.read(|view| {
             let answer = view.collection.get_recent(limit, selection, include)?;
-            Ok(shown(view, answer))
+            Ok(as_in_the_source(view, answer))
         })
     }
 

@@ -1,4 +1,4 @@
-//! Brings the records of a directory into its mirror.
+//! Copies the records of a directory into its mirror.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,9 +13,9 @@ use loci_core::{
 use loci_sqlite::SqliteBackend;
 
 use super::about::{About, AboutCollection};
+use super::duplicates::Duplicates;
 use super::fitting::{Fitted, Losses};
 use super::recency::Recency;
-use super::twins::Twins;
 use super::{KnownEmbedders, embedder_of};
 use crate::catalog::CollectionRow;
 use crate::directory::{DATABASE, Directory};
@@ -23,7 +23,8 @@ use crate::finding::Severity;
 use crate::records::Record;
 use crate::survey::Survey;
 
-/// A drawer that is written and deleted again to fix the dimension of a collection without vectors.
+/// A drawer that is written and deleted again, to fix the dimension of a collection without
+/// vectors.
 const DIMENSION: &str = "loci:dimension";
 
 /// Fills the palace with all collections.
@@ -50,7 +51,7 @@ pub(super) fn fill(
                 let target = create(backend, palace, row, &about.name, embedder)?;
                 fill_collection(directory, index, &survey, &*target, dimension, &mut about)?;
             }
-            // The other collections are not less readable for it.
+            // Damage to one collection does not stop the others.
             Err(error @ Error::Corrupt { .. }) => {
                 create(backend, palace, row, &about.name, None)?;
                 about.unread = Some(unread(&about.name, &error));
@@ -76,7 +77,7 @@ fn fill_collection(
         dimension,
         recency: &recency,
         newest: newest(directory),
-        twins: Twins::default(),
+        duplicates: Duplicates::default(),
         losses: Losses::default(),
         waiting: Vec::new(),
         text_bytes: 0,
@@ -88,13 +89,15 @@ fn fill_collection(
             .try_for_each(|record| filler.take(record))
     });
     filler.flush()?;
-    let Filler { twins, losses, .. } = filler;
+    let Filler {
+        duplicates, losses, ..
+    } = filler;
     about.unread = match read {
         Ok(()) => losses.sentence(&about.name),
         Err(error @ Error::Corrupt { .. }) => Some(unread(&about.name, &error)),
         Err(error) => return Err(error),
     };
-    about.parts = twins.into_parts();
+    about.parts = duplicates.into_parts();
     recency.restore(collection)?;
     if let (None, Some(dimension)) = (collection.dimension()?, dimension) {
         collection.add(&Batch::new([DIMENSION]).embeddings([vec![0.0; dimension]]))?;
@@ -104,18 +107,18 @@ fn fill_collection(
 }
 
 fn unread(name: &str, error: &Error) -> String {
-    format!("collection `{name}` cannot be read to its end: {error}")
+    format!("collection `{name}` cannot be read completely: {error}")
 }
 
-/// Gathers records into batches that a collection takes.
+/// Gathers records into batches of a size that a collection accepts.
 struct Filler<'a> {
     collection: &'a dyn Collection,
     dimension: Option<usize>,
     recency: &'a Recency,
-    /// The last change of the database: when a record without a date was added at the latest. The
-    /// day on which the mirror is made says nothing about a record.
+    /// The last change of the database. A record without a date was added at this time or earlier.
+    /// The day on which the mirror is built says nothing about a record.
     newest: Option<i64>,
-    twins: Twins,
+    duplicates: Duplicates,
     losses: Losses,
     waiting: Vec<Fitted>,
     text_bytes: usize,
@@ -130,7 +133,7 @@ impl Filler<'_> {
         self.dimension = self
             .dimension
             .or_else(|| Some(fitted.vector.as_ref()?.len()));
-        self.twins.set_apart(&mut fitted);
+        self.duplicates.make_unique(&mut fitted);
         self.recency.mark(&mut fitted);
         let (text, vector) = (fitted.text_bytes(), fitted.vector_bytes());
         if self.waiting.len() >= MAX_BATCH_RECORDS
@@ -189,7 +192,7 @@ fn batch(records: Vec<Fitted>) -> Batch {
     batch
 }
 
-/// The length that vectors have, unless no collection could have such.
+/// The length of the vectors, unless a collection cannot have that dimension.
 fn dimension(survey: &Survey, row: &CollectionRow) -> Option<usize> {
     survey
         .dimension
@@ -197,7 +200,8 @@ fn dimension(survey: &Survey, row: &CollectionRow) -> Option<usize> {
         .filter(|dimension| (1..=MAX_DIMENSION).contains(dimension))
 }
 
-/// Makes the collection with its embedder pinned, and opens it without: nothing is embedded on the way.
+/// Creates the collection with its embedder pinned, and opens it without one, so that nothing is
+/// embedded.
 fn create(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -213,7 +217,7 @@ fn create(
     backend.get_collection(palace, name, false, &CollectionOptions::default())
 }
 
-/// An embedder of which only the name is known.
+/// An embedder of which only the identity is known.
 struct Pinned(EmbedderIdentity);
 
 impl Embedder for Pinned {
@@ -229,7 +233,7 @@ impl Embedder for Pinned {
     }
 }
 
-/// What is wrong with a collection, in one sentence; nothing if all is well.
+/// The problems of a collection in one sentence; `None` if it has none.
 fn drift(survey: &Survey) -> Option<String> {
     let mut serious = survey
         .findings
@@ -252,7 +256,8 @@ fn drift(survey: &Survey) -> Option<String> {
     ))
 }
 
-/// A name of its own for every collection: ChromaDB's, unless two databases have the same or Loci cannot have it.
+/// A unique name for every collection. It is ChromaDB's own name, unless two databases have the
+/// same one or Loci does not accept it.
 fn names(rows: &[CollectionRow]) -> Vec<String> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|at| {

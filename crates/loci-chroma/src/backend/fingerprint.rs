@@ -1,4 +1,4 @@
-//! What tells one state of a ChromaDB directory from another, from the figures of its files.
+//! Identifies the state of a ChromaDB directory by the sizes and times of its files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,11 +10,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::directory::DATABASE;
 
-/// Changes when mirrors are made differently.
+/// The version of the mirror format. A change makes all mirrors be rebuilt.
 pub(super) const MIRROR_VERSION: u32 = 3;
-/// SQLite counts its commits in the head of the file.
+/// The length of the file header, in which SQLite counts its commits.
 const HEAD: u64 = 100;
-/// The files of a directory of vectors.
+/// The files of a vector segment.
 const INDEX_FILES: [&str; 5] = [
     "header.bin",
     "data_level0.bin",
@@ -23,7 +23,7 @@ const INDEX_FILES: [&str; 5] = [
     "index_metadata.pickle",
 ];
 
-/// Of the directory as it is now.
+/// The fingerprint of the directory in its current state.
 pub(super) fn of(path: &Path) -> Result<String> {
     let taken = || -> io::Result<String> {
         let mut hash = Xxh3::new();
@@ -52,10 +52,10 @@ pub(super) fn of(path: &Path) -> Result<String> {
         }
         Ok(format!("{:032x}", hash.digest128()))
     };
-    taken().map_err(|source| Error::io("cannot look at", path, source))
+    taken().map_err(|source| Error::io("cannot read", path, source))
 }
 
-/// Length, times and number of a file; a missing one counts as such.
+/// Hashes the length, times and inode of a file. A missing file has a hash of its own.
 fn note(hash: &mut Xxh3, path: &Path) -> io::Result<()> {
     let info = match fs::metadata(path) {
         Ok(info) => info,

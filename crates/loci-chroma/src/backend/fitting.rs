@@ -1,4 +1,4 @@
-//! What a record keeps when it must fit into a collection of Loci. ChromaDB has hardly any limits.
+//! Makes records fit into a Loci collection. ChromaDB has hardly any limits.
 
 use loci_core::{
     Batch, MAX_DOCUMENT_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MetaValue, Metadata, validate_id,
@@ -7,23 +7,23 @@ use loci_core::{
 
 use crate::records::Record;
 
-/// Where ChromaDB keeps the address of a record's content.
+/// The key under which ChromaDB keeps the URI of a record.
 const URI: &str = "chroma:uri";
-/// Room that metadata leaves for what the mirror adds.
+/// Space in the metadata that is reserved for what the mirror adds.
 const RESERVE: usize = 2 * MAX_KEY_BYTES;
 
-/// A record that a collection takes.
+/// A record that a collection accepts.
 pub(super) struct Fitted {
     pub(super) id: String,
     pub(super) document: Option<String>,
     pub(super) metadata: Metadata,
     pub(super) vector: Option<Vec<f32>>,
-    /// When it was added, in milliseconds since 1970: as its metadata says, else its row. An import
-    /// of the directory takes the same date.
+    /// When it was added, in milliseconds since 1970, from its metadata or else from its row. An
+    /// import of the directory uses the same date.
     pub(super) added: Option<i64>,
 }
 
-/// How much did not fit.
+/// Counts of what did not fit.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) records: u64,
@@ -33,12 +33,12 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// What is missing from the mirror; nothing if it is complete.
+    /// A sentence about what the mirror lacks; `None` if it is complete.
     pub(super) fn sentence(&self, collection: &str) -> Option<String> {
         let parts: Vec<String> = [
             (self.records, "records are left out"),
-            (self.texts, "texts are cut"),
-            (self.values, "values of metadata are left out"),
+            (self.texts, "texts are truncated"),
+            (self.values, "metadata values are left out"),
             (self.vectors, "vectors are left out"),
         ]
         .into_iter()
@@ -47,7 +47,7 @@ impl Losses {
         .collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "collection `{collection}` holds what does not fit a palace of Loci: {}",
+                "collection `{collection}` exceeds the limits of a Loci palace: {}",
                 parts.join(", ")
             )
         })
@@ -55,7 +55,7 @@ impl Losses {
 }
 
 impl Fitted {
-    /// Nothing if even the id does not fit.
+    /// Returns `None` if even the id does not fit.
     pub(super) fn of(
         record: Record,
         dimension: Option<usize>,
@@ -109,7 +109,8 @@ fn fits(vector: &[f32], dimension: Option<usize>, losses: &mut Losses) -> bool {
     fits
 }
 
-/// The metadata without values that no collection takes, the longest first where all together are too long.
+/// The metadata without values that no collection accepts. If the rest is too long together, the
+/// longest values are dropped first.
 fn kept(id: &str, metadata: Metadata, losses: &mut Losses) -> Metadata {
     if is_taken(id, &metadata) && metadata.to_json_text().len() + RESERVE <= MAX_METADATA_BYTES {
         return metadata;
@@ -138,7 +139,7 @@ fn kept(id: &str, metadata: Metadata, losses: &mut Losses) -> Metadata {
     kept
 }
 
-/// Whether a collection takes such metadata.
+/// Whether a collection accepts this metadata.
 fn is_taken(id: &str, metadata: &Metadata) -> bool {
     Batch::new([id])
         .metadatas([metadata.clone()])

@@ -1,7 +1,8 @@
-//! A private palace that holds what a ChromaDB directory holds, made once for each state of the directory.
+//! A private palace with the contents of a ChromaDB directory, built once for each state of the
+//! directory.
 //!
-//! It is made under another name and renamed into place, so several processes at once end with one. Whatever is wrong with a kept
-//! one, it is made again.
+//! A mirror is built under a temporary name and renamed into place, so that several processes end
+//! up with one mirror. A mirror that is damaged in any way is built again.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,12 +18,12 @@ use super::about::{About, AboutCollection};
 use super::{KnownEmbedders, cache, filling, fingerprint};
 use crate::directory::Directory;
 
-/// A directory that changes while it is read is read again so often.
+/// How often a directory that changes during the read is read again.
 const ATTEMPTS: usize = 5;
-/// The palace in a mirror's directory.
+/// The palace inside the directory of a mirror.
 const PALACE: &str = "palace";
 
-/// What mirrors are made with.
+/// The settings for building mirrors.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) known: KnownEmbedders,
@@ -35,14 +36,14 @@ pub(super) struct Mirror {
     fingerprint: String,
     about: About,
     drift_check: bool,
-    // Before the directory, so that it is closed when that goes.
+    // Declared before the directory, so that it is closed before the directory is removed.
     backend: SqliteBackend,
     palace: PalaceRef,
     _temporary: Option<TempDir>,
 }
 
 impl Mirror {
-    /// The mirror of a directory as it is now.
+    /// The mirror of a directory in its current state.
     pub(super) fn of(path: &Path, settings: &Settings) -> Result<Self> {
         let source = path
             .canonicalize()
@@ -58,25 +59,25 @@ impl Mirror {
                 return Ok(kept.into_mirror(source, fingerprint, settings));
             }
             let made = make(&source, shelf.as_deref(), settings.known);
-            // What failed while the directory changed may well succeed now.
+            // The directory changed during the read, so the next attempt may succeed.
             if fingerprint::of(&source)? == fingerprint {
-                let shelved = shelve(made?, shelf.as_deref(), &fingerprint)?;
+                let published = publish(made?, shelf.as_deref(), &fingerprint)?;
                 if let Some(mirrors) = &settings.mirrors {
                     cache::sweep(mirrors);
                 }
-                return Ok(shelved.into_mirror(source, fingerprint, settings));
+                return Ok(published.into_mirror(source, fingerprint, settings));
             }
         }
         Err(Error::Busy {
             what: format!(
-                "reading `{}`: another program keeps writing it; stop it and try again",
+                "reading `{}`: another program keeps writing to it; stop it and try again",
                 path.display()
             ),
             waited: Duration::ZERO,
         })
     }
 
-    /// Whether the directory is still what was mirrored, and the mirror still there.
+    /// Whether the directory is unchanged and the mirror still exists.
     pub(super) fn holds(&self, path: &Path) -> bool {
         self.palace
             .as_directory()
@@ -84,7 +85,7 @@ impl Mirror {
             && fingerprint::of(path).is_ok_and(|fingerprint| fingerprint == self.fingerprint)
     }
 
-    /// Whether the mirror's files are gone: another process has made a newer one.
+    /// Whether the files of the mirror are gone because another process has built a newer one.
     pub(super) fn is_gone(&self) -> bool {
         !self
             .palace
@@ -115,7 +116,7 @@ impl Mirror {
             .get_collection(&self.palace, name, false, options)
     }
 
-    /// What every answer of a collection must say.
+    /// The warnings that every answer of a collection carries.
     pub(super) fn warnings(&self, name: &str) -> Vec<Warning> {
         let Some(about) = self.named(name) else {
             return Vec::new();
@@ -134,7 +135,7 @@ impl Mirror {
     }
 }
 
-/// A mirror whose files are in place.
+/// A mirror at its final path.
 struct Kept {
     about: About,
     backend: SqliteBackend,
@@ -156,7 +157,7 @@ impl Kept {
     }
 }
 
-/// Opens a mirror; one that cannot be opened is removed.
+/// Opens a mirror. One that cannot be opened is removed.
 fn opened(place: &Path) -> Option<Kept> {
     if !place.is_dir() {
         return None;
@@ -180,35 +181,37 @@ fn opened(place: &Path) -> Option<Kept> {
     }
 }
 
-/// Makes a mirror that is not yet in its place.
+/// Builds a mirror under a temporary name.
 fn make(source: &Path, shelf: Option<&Path>, known: KnownEmbedders) -> Result<TempDir> {
     let directory = Directory::open(source)?;
-    let workshop = cache::workshop(shelf)
-        .map_err(|error| Error::io("cannot make a mirror in", std::env::temp_dir(), error))?;
-    let palace = PalaceRef::local(workshop.path().join(PALACE));
+    let staging = cache::staging(shelf)
+        .map_err(|error| Error::io("cannot build a mirror in", std::env::temp_dir(), error))?;
+    let palace = PalaceRef::local(staging.path().join(PALACE));
     let backend = SqliteBackend::default();
     backend.create_palace(&palace)?;
     let about = filling::fill(&directory, source, &backend, &palace, known)?;
     backend.close()?;
-    about.write(workshop.path())?;
-    Ok(workshop)
+    about.write(staging.path())?;
+    Ok(staging)
 }
 
-/// Puts a mirror into its place, or takes the one that another process has just put there.
-fn shelve(workshop: TempDir, shelf: Option<&Path>, fingerprint: &str) -> Result<Kept> {
-    if let Some(shelf) = shelf.filter(|shelf| workshop.path().starts_with(shelf)) {
+/// Renames a mirror into place, or uses the one that another process has just put there.
+fn publish(staging: TempDir, shelf: Option<&Path>, fingerprint: &str) -> Result<Kept> {
+    if let Some(shelf) = shelf.filter(|shelf| staging.path().starts_with(shelf)) {
         let place = shelf.join(fingerprint);
-        if std::fs::rename(workshop.path(), &place).is_ok() {
+        // The mirror is complete and closed. If another process was first, the rename fails because
+        // its directory is not empty. Older mirrors are removed only after a newer one is in place.
+        if std::fs::rename(staging.path(), &place).is_ok() {
             cache::clear(shelf, fingerprint);
         }
         if let Some(kept) = opened(&place) {
             return Ok(kept);
         }
     }
-    let mut kept = opened(workshop.path()).ok_or_else(|| Error::Internal {
+    let mut kept = opened(staging.path()).ok_or_else(|| Error::Internal {
         doing: "opening a mirror".into(),
         detail: "it cannot be read right after it was written".into(),
     })?;
-    kept.temporary = Some(workshop);
+    kept.temporary = Some(staging);
     Ok(kept)
 }

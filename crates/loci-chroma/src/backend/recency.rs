@@ -1,5 +1,6 @@
-//! The order of last changes. A mirror is filled in the order of insertion. Drawers that were changed
-//! later than ones added after them carry a mark, and the marks are removed in the order of the changes.
+//! Restores the order of last changes. A mirror is filled in the order of insertion. Drawers that
+//! were changed later than drawers added after them get a mark, and the marks are removed in the
+//! order of the changes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,10 +15,10 @@ use crate::survey::Survey;
 /// The key of the mark.
 const MARK: &str = "loci:changed";
 
-/// Drawers whose place among the changes is not their place in the order of insertion.
+/// Drawers whose position in the order of changes differs from the order of insertion.
 pub(super) struct Recency {
     marked: HashSet<String>,
-    /// The marked ones in the order of their changes.
+    /// The marked drawers in the order of their changes.
     order: Vec<String>,
 }
 
@@ -29,7 +30,7 @@ impl Recency {
             .iter()
             .map(|live| {
                 let number = live.row.and_then(|row| numbers.get(&row).copied());
-                // What only the queue has is newer than all that the records have.
+                // Records that are only in the queue are newer than all stored ones.
                 number.filter(|_| !live.pending).unwrap_or(u64::MAX)
             })
             .collect();
@@ -44,14 +45,14 @@ impl Recency {
         })
     }
 
-    /// Marks a drawer that is not in order.
+    /// Marks a drawer that is out of order.
     pub(super) fn mark(&self, fitted: &mut Fitted) {
         if self.marked.contains(&fitted.id) && fitted.metadata.get(MARK).is_none() {
             fitted.metadata.0.insert(MARK.into(), MetaValue::Bool(true));
         }
     }
 
-    /// Takes the marks away.
+    /// Removes the marks.
     pub(super) fn restore(&self, target: &dyn Collection) -> Result<()> {
         let bare = MetadataPatch([(MARK.to_owned(), None)].into());
         for ids in self.order.chunks(MAX_BATCH_RECORDS) {
@@ -62,7 +63,8 @@ impl Recency {
     }
 }
 
-/// Positions that must be touched again, in that order, so that all stand in the order of their numbers.
+/// The positions to touch again, in this order, so that all records end up in the order of their
+/// numbers.
 fn out_of_order(numbers: &[u64]) -> Vec<usize> {
     let mut least = u64::MAX;
     let mut first_wrong = None;
@@ -85,7 +87,7 @@ fn out_of_order(numbers: &[u64]) -> Vec<usize> {
     late.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The numbers of last changes, by row.
+/// The sequence numbers of last changes, by row.
 fn numbers(directory: &Directory, survey: &Survey) -> Result<HashMap<i64, u64>> {
     let mut numbers = HashMap::new();
     let Some(segment) = &survey.metadata_segment else {
@@ -113,7 +115,7 @@ fn numbers(directory: &Directory, survey: &Survey) -> Result<HashMap<i64, u64>> 
 mod tests {
     use super::out_of_order;
 
-    /// The order that results when the named positions are touched one after the other.
+    /// The order that results from touching the returned positions one after the other.
     fn touched(numbers: &[u64]) -> Vec<u64> {
         let late = out_of_order(numbers);
         let early = (0..numbers.len()).filter(|at| !late.contains(at));

@@ -1,4 +1,4 @@
-//! A view of the mirror whose drawers have the parts that they have in the source.
+//! A view of the mirror in which drawers have their original `part`.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use loci_core::{
     SearchView, SourceLimits, SpaceVector, Statistics, Surroundings, TermQuery,
 };
 
-use super::twins::restore;
+use super::duplicates::restore;
 
 pub(super) struct RestoredView<'a> {
     pub(super) inner: &'a mut dyn SearchView,
-    /// Drawers that have another part in the mirror than in the source.
+    /// Drawers whose part in the mirror differs from the source.
     pub(super) parts: &'a BTreeMap<String, Option<MetaValue>>,
 }
 

@@ -1,9 +1,9 @@
-//! Records whose row of `segments` is gone, joined with their collection again.
+//! Assigns records to their collection if the row of `segments` is lost.
 //!
-//! The row says to which collection the records of a segment belong. Without it, the queue still tells:
-//! its entries name the collection, and each has a number that the row of its record repeats. Else the
-//! ids tell, as far as only one collection has them in its queue or in its index. What stays uncertain
-//! becomes a collection of its own.
+//! That row names the collection of a segment. Without it, the queue still helps: its entries name
+//! the collection, and each has a number that the row of its record repeats. Otherwise the ids
+//! help, if only one collection has them in its queue or in its index. A segment that stays
+//! uncertain becomes a collection of its own.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::queue::{self, Entry};
 use crate::snapshot::Snapshot;
 use crate::survey::{files, live};
 
-/// A collection without a segment of records, and what is known of them.
+/// A collection without a record segment, and what is known about its records.
 struct Seeker {
-    /// Its place among the collections.
+    /// The position among the collections.
     at: usize,
     queue: HashSet<(u64, String)>,
     ids: HashSet<String>,
 }
 
-/// A segment of records without a collection.
+/// A record segment without a collection.
 struct Segment {
     id: String,
     records: Vec<(Option<u64>, String)>,
@@ -63,7 +63,7 @@ impl Segment {
         })
     }
 
-    /// Whether an entry of the collection's queue made or changed one of the records.
+    /// Whether an entry of the collection's queue created or changed one of the records.
     fn is_named_by(&self, seeker: &Seeker) -> bool {
         self.records
             .iter()
@@ -76,7 +76,8 @@ impl Segment {
     }
 }
 
-/// Gives collections without a segment of records the one that is theirs, where that is certain. Gives the segments that are left.
+/// Assigns record segments to collections without one, if the match is certain. Returns the
+/// segments that are left.
 pub(super) fn adopt(
     snapshot: &Snapshot,
     directory: &Path,
@@ -99,7 +100,7 @@ pub(super) fn adopt(
     let pairs = [
         Segment::is_named_by as fn(&Segment, &Seeker) -> bool,
         Segment::shares_ids_with,
-        // What nothing speaks against, where there is no other choice.
+        // A match that nothing contradicts, if it is the only one.
         |_, seeker| seeker.ids.is_empty(),
     ];
     for fits in pairs {
@@ -115,7 +116,7 @@ pub(super) fn adopt(
     Ok(segments.into_iter().map(|segment| segment.id).collect())
 }
 
-/// A segment and a collection that fit each other and nothing else.
+/// A segment and a collection that match each other and nothing else.
 fn only_pair(
     segments: &[Segment],
     seekers: &[Seeker],

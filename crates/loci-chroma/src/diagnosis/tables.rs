@@ -1,4 +1,5 @@
-//! Records, metadata and full-text rows that do not fit together. These tables serve all collections at once.
+//! Finds records, metadata and full-text rows that do not match. All collections share these
+//! tables.
 
 use std::collections::HashSet;
 
@@ -12,14 +13,14 @@ use crate::finding::{Finding, Fix, SAMPLE, Severity, counted};
 use crate::snapshot::{Snapshot, unreadable};
 use crate::survey::Survey;
 
-/// Rows that have no partner, with the first few of them by name or number.
+/// Rows without a counterpart, with the first few by name or number.
 #[derive(Default)]
 struct Strays {
     count: u64,
     names: Vec<Value>,
 }
 
-/// Adds what is found.
+/// Adds the findings.
 pub(super) fn check(
     directory: &Directory,
     surveys: &[Survey],
@@ -33,17 +34,17 @@ pub(super) fn check(
             Finding::new(
                 "tables_missing",
                 Severity::Error,
-                "the tables of records or of their metadata are missing",
+                "the tables of records or of metadata are missing",
             )
             .file(DATABASE)
-            .then("ChromaDB refuses to open it, or starts anew and empty")
+            .then("ChromaDB refuses to open it, or starts with an empty database")
             .fix(Fix::PutBackUpInPlace {
                 file: DATABASE.to_owned(),
             }),
         );
         return Ok(());
     }
-    // Rows of records that are found again, or may be of one, have findings of their own.
+    // Rows that belong, or may belong, to recovered records have findings of their own.
     let lost = directory.lost_rows()?;
     let mut accounted = lost.restored_rows();
     accounted.extend(lost.candidates.iter().filter_map(|candidate| candidate.row));
@@ -73,7 +74,7 @@ pub(super) fn check(
                 .file(DATABASE)
                 .with("rows_count", orphans.count)
                 .with("rows", orphans.names)
-                .then("row numbers are used again: a new record may come up with this old metadata")
+                .then("row numbers are reused, so a new record may get this old metadata")
                 .fix(repair.clone()),
             );
         }
@@ -85,7 +86,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Records without any metadata row. A text in the full-text index shows that they had some.
+/// Finds records without any metadata row. A text in the full-text index shows that they had some.
 fn bare(
     directory: &Directory,
     surveys: &[Survey],
@@ -120,7 +121,7 @@ fn bare(
             .file(DATABASE)
             .with("ids_count", robbed.count)
             .with("ids", robbed.names)
-            .then("filters do not find them, and get gives neither text nor metadata")
+            .then("filters do not find them, and `get` returns neither text nor metadata")
             .fix(repair.clone()),
         );
     }
@@ -138,7 +139,7 @@ fn bare(
             .file(DATABASE)
             .with("ids_count", never.count)
             .with("ids", never.names)
-            .then("filters do not find them; that is right if they were written so"),
+            .then("filters do not find them; this is correct if they were written that way"),
         );
     }
     Ok(())
@@ -188,7 +189,7 @@ fn full_text(snapshot: &Snapshot, repair: &Fix, found: &mut Vec<Finding>) -> rus
             .file(DATABASE)
             .with("ids_count", textless.count)
             .with("ids", textless.names)
-            .then("get gives no text for them, although a copy is there")
+            .then("`get` returns no text for them, although a copy exists")
             .fix(repair.clone()),
         );
     }
@@ -199,7 +200,7 @@ fn strays(connection: &Connection, query: &str) -> rusqlite::Result<Strays> {
     strays_but(connection, query, &HashSet::new())
 }
 
-/// Without the numbers that are accounted for elsewhere.
+/// Counts without the numbers that are accounted for elsewhere.
 fn strays_but(
     connection: &Connection,
     query: &str,

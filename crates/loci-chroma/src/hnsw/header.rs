@@ -1,13 +1,13 @@
-//! `header.bin`: 100 bytes that say how the records of the other files are laid out and how many there are.
+//! `header.bin`: 100 bytes that hold the layout and the number of the records in the other files.
 
 use super::layout::Layout;
 
-/// Length of the file.
+/// The length of the file.
 pub(super) const HEADER_BYTES: usize = 100;
 /// The entry point of an index without elements.
 const NO_ENTRY: u32 = u32::MAX;
 
-/// The numbers of the file, as they stand there.
+/// The numbers of the file, unchecked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
     pub(crate) version: i32,
@@ -19,9 +19,9 @@ pub(crate) struct Header {
     pub(crate) data_offset: u64,
     pub(crate) max_level: i32,
     pub(crate) entry_point: u32,
-    /// Per element and level above the lowest.
+    /// Neighbours per element and level above the lowest.
     pub(crate) max_neighbours: u64,
-    /// Per element at the lowest level.
+    /// Neighbours per element at the lowest level.
     pub(crate) max_neighbours_0: u64,
     pub(crate) m: u64,
     pub(crate) mult: f64,
@@ -50,7 +50,7 @@ impl Header {
         })
     }
 
-    /// The layout, if every number about it fits every other one.
+    /// The layout, if all of its numbers are consistent.
     pub(super) fn layout(&self) -> Option<Layout> {
         let vector_bytes = self.label_offset.checked_sub(self.data_offset)?;
         let layout = Layout::new(vector_bytes / 4, self.max_neighbours_0)?;
@@ -63,7 +63,7 @@ impl Header {
         fits.then_some(layout)
     }
 
-    /// Layouts that a part of the numbers allows.
+    /// Layouts that some of the numbers allow.
     pub(super) fn guesses(&self) -> Vec<Layout> {
         let links = [
             self.max_neighbours_0,
@@ -90,19 +90,20 @@ impl Header {
             .collect()
     }
 
-    /// Whether the count can be one: it fits the capacity, and an index that has an entry point has elements.
+    /// Whether the count is possible: it fits the capacity, and an index with an entry point has
+    /// elements.
     pub(super) fn is_count_possible(&self) -> bool {
         self.count <= self.max_elements
             && (self.count > 0 || (self.entry_point == NO_ENTRY && self.max_level < 0))
     }
 
-    /// Whether new elements would get sensible levels.
+    /// Whether new elements would get reasonable levels.
     pub(super) fn is_mult_right(&self) -> bool {
         (self.mult - 1.0 / (self.m as f64).ln()).abs() < 1e-6
     }
 }
 
-/// The bytes at a place that the caller knows to lie in the header.
+/// The bytes at an offset that is known to be inside the header.
 fn array<const N: usize>(bytes: &[u8; HEADER_BYTES], at: usize) -> [u8; N] {
     bytes
         .get(at..)

@@ -1,4 +1,5 @@
-//! How one record of `data_level0.bin` is laid out, and which layout fits a file whose header cannot be trusted.
+//! The layout of a record in `data_level0.bin`, and the search for one that fits a file with an
+//! untrusted header.
 
 use loci_files::foreign::ForeignFile;
 use std::collections::HashSet;
@@ -9,22 +10,22 @@ use loci_core::Metric;
 use super::lengths::LENGTHS;
 use super::{VectorState, judge};
 
-/// Largest dimension that is believed.
+/// The largest plausible dimension.
 const DIMENSIONS: u64 = 1 << 20;
-/// Most neighbours that are believed; their count is a 16-bit number.
+/// The largest plausible number of neighbours. Their count is a 16-bit number.
 const NEIGHBOURS: u64 = 1 << 16;
-/// Values of M that are tried, the default first.
+/// Values of M to try, the default first.
 const USUAL: [u64; 11] = [16, 8, 12, 24, 32, 48, 64, 100, 128, 200, 256];
-/// Records that are looked at per layout.
+/// The number of records that are probed per layout.
 const PROBES: u64 = 256;
 
-/// Where things are in a record. All numbers are small enough that none of the sums can overflow.
+/// The offsets in a record. All numbers are small enough that no sum can overflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) dimension: usize,
-    /// Neighbours at most, above the lowest level.
+    /// The maximum number of neighbours above the lowest level.
     pub(super) neighbours: usize,
-    /// Neighbours at most, at the lowest level.
+    /// The maximum number of neighbours at the lowest level.
     pub(super) neighbours_0: usize,
 }
 
@@ -52,12 +53,12 @@ impl Layout {
         self.label_offset() + 8
     }
 
-    /// Bytes of one level of one element in `link_lists.bin`.
+    /// The bytes of one level of one element in `link_lists.bin`.
     pub(super) fn level_bytes(self) -> usize {
         4 + 4 * self.neighbours
     }
 
-    /// Takes a record apart; nothing if the bytes are not exactly one.
+    /// Parses a record. `None` if the bytes are not exactly one record.
     pub(super) fn record(self, bytes: &[u8]) -> Option<Record<'_>> {
         let (head, rest) = bytes.split_first_chunk::<4>()?;
         let (links, rest) = rest.split_at_checked(4 * self.neighbours_0)?;
@@ -74,12 +75,12 @@ impl Layout {
     }
 }
 
-/// One record, taken apart.
+/// A parsed record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) neighbour_count: usize,
     pub(super) deleted: bool,
-    /// Bits are set that nobody sets.
+    /// Whether undefined bits are set.
     pub(super) odd_flags: bool,
     links: &'a [u8],
     pub(super) vector: &'a [u8],
@@ -87,7 +88,7 @@ pub(super) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The neighbours that count, at most as many as there is room for.
+    /// The neighbours in use, limited to the available space.
     pub(super) fn neighbours(&self) -> impl Iterator<Item = u32> {
         numbers(self.links).take(self.neighbour_count)
     }
@@ -99,7 +100,8 @@ pub(super) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     words.iter().map(|word| u32::from_le_bytes(*word))
 }
 
-/// The layout under which most records make sense; none if nothing does under any. `preferred` are tried first and win a tie.
+/// The layout under which most records are plausible; `None` if no record is under any layout. The
+/// `preferred` layouts are tried first and win a tie.
 pub(super) fn fitting(
     data: &mut ForeignFile,
     data_bytes: u64,
@@ -133,7 +135,7 @@ pub(super) fn fitting(
     Ok(best.map(|(layout, _)| layout))
 }
 
-/// How many of 1024 records make sense, judged by some of them spread over the file.
+/// How many of 1024 records are plausible, estimated from a sample that is spread over the file.
 fn probe(
     data: &mut ForeignFile,
     data_bytes: u64,

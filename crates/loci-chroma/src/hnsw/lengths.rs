@@ -1,24 +1,27 @@
-//! Which recorded lengths can be true, judged by the other lengths of the segment.
+//! Decides which recorded lengths are plausible, from the other lengths of the segment.
 //!
-//! ChromaDB keeps the direction of a cosine vector and its original length apart. A length that is far from all others is garbage. A set
-//! whose lengths really differ, even over many orders of magnitude, must not lose one.
+//! ChromaDB stores the direction of a cosine vector and its original length separately. A length
+//! that is far from all others is garbage. A segment whose lengths really differ, even by many
+//! orders of magnitude, must not lose one.
 
 use std::ops::RangeInclusive;
 
-/// Lengths that a vector may have had. Outside of them multiplying would cost the direction.
+/// The lengths that a vector can have had. Multiplying by a length outside this range would destroy
+/// the direction.
 pub(super) const LENGTHS: RangeInclusive<f32> = 1e-12..=1e12;
-/// Fewer lengths than this tell nothing about each other.
+/// The minimum number of lengths that can be compared.
 const FEWEST: usize = 8;
-/// A length so many times above or below the middle one is garbage, if the lengths do not spread so far themselves.
+/// A length this many times above or below the median is garbage, unless the lengths themselves are
+/// spread that far.
 const FAR: f64 = 1e3;
-/// The same where nearly all lengths are about equal.
+/// The same factor for a segment with nearly equal lengths.
 const FAR_FROM_EQUAL: f64 = 10.0;
-/// Nearly all lengths are about equal if the middle four fifths of them differ by less than this factor.
+/// Lengths are nearly equal if the middle four fifths of them differ by less than this factor.
 const EQUAL: f64 = 1.1;
-/// A length may be so many times farther from the middle one than the quartiles are from each other.
+/// How many times farther a length may be from the median than the quartiles are from each other.
 const SPREADS: f64 = 4.0;
 
-/// The lengths that can be true beside these.
+/// The range of plausible lengths.
 pub(super) fn plausible(lengths: impl Iterator<Item = f32>) -> RangeInclusive<f32> {
     let mut logarithms: Vec<f64> = lengths
         .filter(|length| LENGTHS.contains(length))

@@ -1,30 +1,33 @@
-//! `link_lists.bin`: the upper levels of the graph, one entry per element in the order of the elements.
+//! Reads `link_lists.bin`: the upper levels of the graph, one entry per element in the order of the
+//! elements.
 //!
-//! Read as a stream and only as far as there are elements: what follows may be gigabytes of nothing.
+//! The file is read as a stream, and only as far as there are elements. The rest may be gigabytes
+//! of zeros.
 
 use std::io::{self, Read};
 
 use super::layout::{Layout, numbers};
 use super::scan::Sample;
 
-/// Levels that are believed; M = 2 with a billion elements has thirty.
+/// The maximum plausible number of levels. M = 2 with a billion elements has thirty.
 const LEVELS: usize = 64;
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// The level of each element whose entry could be read.
     pub(super) levels: Vec<u8>,
-    /// Bytes of these entries.
+    /// The size of these entries.
     pub(super) bytes: u64,
-    /// An entry whose length cannot be one: the element, where it is, the length.
+    /// The first entry with an impossible length: the element, its offset, the length.
     pub(super) absurd: Option<(u64, u64, u32)>,
-    /// Elements with more neighbours than there is room for, with a neighbour that does not exist, or with one that is not at that level.
+    /// Elements with more neighbours than fit, with a neighbour that does not exist, or with one
+    /// that is not at that level.
     pub(super) wrong: Sample,
 }
 
 impl Links {
-    /// Reads at most `limit` entries. `count` is the number of elements there are, if it is known.
+    /// Reads at most `limit` entries. `count` is the number of elements, if it is known.
     pub(super) fn read(
         file: &mut impl Read,
         layout: Layout,
@@ -33,7 +36,8 @@ impl Links {
     ) -> io::Result<Self> {
         let mut links = Self::default();
         let mut entry = Vec::new();
-        // Where each element is named as a neighbour at a level that it would have to reach: (element, level, by whom).
+        // Elements that are named as a neighbour at a level that they must reach: (element, level,
+        // named by).
         let mut named: Vec<(u32, u8, u64)> = Vec::new();
         while (links.levels.len() as u64) < limit {
             let mut head = [0; 4];
@@ -63,7 +67,7 @@ impl Links {
         Ok(links)
     }
 
-    /// Whether the entries are all there is in a file of this length.
+    /// Whether the entries fill a file of this length.
     pub(super) fn fills(&self, file_bytes: u64) -> bool {
         self.absurd.is_none() && self.bytes == file_bytes
     }
@@ -80,7 +84,8 @@ impl Links {
     }
 }
 
-/// Collects the neighbours in an entry. False if one of its levels has too many or one that does not exist.
+/// Collects the neighbours in an entry. Returns false if a level has too many neighbours, or one
+/// that does not exist.
 fn named_by(
     entry: &[u8],
     layout: Layout,
@@ -107,7 +112,7 @@ fn named_by(
     right
 }
 
-/// Fills the buffer; false if the file ends before that.
+/// Fills the buffer. Returns false if the file ends first.
 pub(super) fn filled(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match file.read_exact(buffer) {
         Ok(()) => Ok(true),

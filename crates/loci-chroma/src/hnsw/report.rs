@@ -1,4 +1,4 @@
-//! What is wrong with a segment, one finding per thing, with what ChromaDB 1.5.9 was seen to do with it.
+//! The findings about a segment, one per problem, with the observed behaviour of ChromaDB 1.5.9.
 
 mod header;
 
@@ -18,7 +18,7 @@ const CANNOT_APPLY: &str = "every call fails: `Failed to apply logs to the hnsw 
 
 const WRONG_LENGTH: &str = "`get` of embeddings returns vectors of the wrong length";
 
-/// Everything the findings are made of.
+/// The input of the findings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
     pub(super) header: Option<&'a Header>,
@@ -35,7 +35,8 @@ pub(super) struct Facts<'a> {
     pub(super) links: Option<&'a Links>,
 }
 
-/// All of them, the header's first. Before the first flush the files hold whatever was in memory; nothing is said about that.
+/// All findings, those about the header first. Before the first flush the files hold arbitrary
+/// memory, so nothing is reported.
 pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     facts.header_file(&mut found);
@@ -66,13 +67,13 @@ impl Facts<'_> {
         header.count.saturating_mul(4) > self.length_bytes.unwrap_or(0)
     }
 
-    /// Entries of elements that the count leaves out, most likely.
+    /// Whether the extra entries are probably those of elements that the count omits.
     fn has_trailing_links(&self) -> bool {
         let links = self.links.zip(self.links_bytes);
         links.is_some_and(|(links, bytes)| links.bytes < bytes)
     }
 
-    /// The lengths of the files against a count that can be trusted.
+    /// Compares the lengths of the files with a trusted count.
     fn sizes(&self, header: &Header, found: &mut Vec<Finding>) {
         let count = header.count;
         if self.is_data_short(header) {
@@ -148,7 +149,7 @@ impl Facts<'_> {
                 .with("bytes", bytes)
                 .with("entries", entries)
                 .with("count", count)
-                .then("undefined: it goes on with whatever is in memory, often without harm"),
+                .then("undefined; it continues with whatever is in memory, often without harm"),
             );
         } else if count.is_some() && links.bytes < bytes {
             found.push(
@@ -160,13 +161,13 @@ impl Facts<'_> {
                 .file(FILES[3])
                 .with("bytes", bytes)
                 .with("entries_end", links.bytes)
-                .then("nothing: they are not read"),
+                .then("none; they are not read"),
             );
         }
         self.high_levels(links, found);
     }
 
-    /// Elements above the level that the header calls the highest.
+    /// Finds elements above the level that the header calls the highest.
     fn high_levels(&self, links: &Links, found: &mut Vec<Finding>) {
         let Some(header) = self
             .header
@@ -182,7 +183,7 @@ impl Facts<'_> {
         }
         if above.count > 0 {
             let message = format!(
-                "{} elements lie above the highest level, {}",
+                "{} elements are above the highest level, {}",
                 above.count, header.max_level
             );
             let finding = Finding::new("links_level", Severity::Warning, message)
@@ -201,7 +202,7 @@ impl Facts<'_> {
                 continue;
             };
             let message = format!(
-                "{} elements have neighbours that do not exist there, or more than there is room for",
+                "{} elements have neighbours that do not exist there, or more neighbours than fit",
                 wrong.count
             );
             let finding = Finding::new("neighbours_out_of_range", Severity::Error, message)
@@ -228,7 +229,7 @@ impl Facts<'_> {
         let duplicates = duplicate_labels(self.scan.elements.get(..self.count).unwrap_or_default());
         if duplicates.count > 0 {
             let message = format!(
-                "{} labels are carried by more than one element: two processes wrote at once",
+                "{} labels belong to more than one element; two processes wrote at the same time",
                 duplicates.count
             );
             let finding = Finding::new("labels_duplicate", Severity::Warning, message)
@@ -258,7 +259,7 @@ impl Facts<'_> {
                 "length_values",
                 FILES[2],
                 &self.scan.length_bad,
-                "original lengths are not positive numbers, or absurd beside the others",
+                "original lengths are not positive numbers, or implausible compared with the others",
                 WRONG_LENGTH,
             ),
         ];
@@ -274,7 +275,7 @@ impl Facts<'_> {
     }
 }
 
-/// Labels that two elements carry which are not deleted.
+/// Labels that more than one live element has.
 fn duplicate_labels(elements: &[Element]) -> Sample {
     let mut labels: Vec<u64> = elements
         .iter()

@@ -1,4 +1,5 @@
-//! One pass over `data_level0.bin`: every record is looked at once, together with its entry in `length.bin`.
+//! One pass over `data_level0.bin` that examines every record together with its entry in
+//! `length.bin`.
 
 use loci_files::foreign::ForeignFile;
 use std::io::{self, BufReader, Read as _};
@@ -12,12 +13,13 @@ use super::links::filled;
 use super::{Element, VectorState, judge};
 use crate::finding::SAMPLE;
 
-/// Bytes that are read at once.
+/// How many bytes are read at once.
 const BUFFER: usize = 1 << 20;
-/// After so many bytes of empty records beyond the elements the rest of the file is taken for a hole.
+/// After this many bytes of empty records beyond the elements, the rest of the file is treated as a
+/// hole.
 const HOLE: usize = 64 << 20;
 
-/// How many, and the first few of them.
+/// A count, and the first few items.
 #[derive(Debug, Default)]
 pub(super) struct Sample {
     pub(super) count: u64,
@@ -33,23 +35,23 @@ impl Sample {
     }
 }
 
-/// What the pass found. The samples are numbers of elements, and of those that count only.
+/// The result of the pass. The samples are numbers of elements in use.
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) elements: Vec<Element>,
-    /// For the cosine metric the original length of each element, as far as the file goes.
+    /// For the cosine metric, the original length of each element, as far as the file goes.
     pub(super) lengths: Vec<f32>,
-    /// More neighbours than there is room for, or one that does not exist.
+    /// Elements with more neighbours than fit, or with one that does not exist.
     pub(super) wrong_neighbours: Sample,
-    /// The largest number of a neighbour.
+    /// The highest element number among the neighbours.
     pub(super) furthest: u32,
     /// Elements with at least one neighbour.
     pub(super) connected: u64,
     pub(super) not_finite: Sample,
     pub(super) norm_off: Sample,
-    /// A length stands in the file and cannot be one.
+    /// Elements whose recorded length is impossible.
     pub(super) length_bad: Sample,
-    /// Lengths that can be true.
+    /// The plausible lengths.
     pub(super) plausible: RangeInclusive<f32>,
 }
 
@@ -69,16 +71,17 @@ impl Default for Scan {
     }
 }
 
-/// What the pass needs to know.
+/// The parameters of the pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) layout: Layout,
     pub(super) metric: Metric,
-    /// Elements that count.
+    /// The number of elements in use.
     pub(super) count: u64,
-    /// Elements that count for certain: an empty record among them is damage, behind them a hole.
+    /// The number of elements that are certainly in use. An empty record is damage among them and a
+    /// hole after them.
     pub(super) certain: u64,
-    /// Neighbours are smaller than this.
+    /// The upper bound of neighbour numbers, exclusive.
     pub(super) bound: u64,
 }
 
@@ -121,7 +124,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Takes lengths for lost that cannot be true beside the others.
+    /// Treats lengths as lost that are implausible compared with the others.
     fn compare_lengths(&mut self, count: u64) {
         let counted = usize::try_from(count).unwrap_or(usize::MAX);
         let elements = self.elements.iter().zip(&self.lengths).take(counted);
@@ -140,7 +143,8 @@ impl Scan {
         }
     }
 
-    /// Takes one record in. True if there is nothing in it: a long run of those is a hole, whatever the header says.
+    /// Adds one record. Returns true if it is empty. A long run of empty records is a hole,
+    /// whatever the header says.
     fn look(&mut self, record: &Record<'_>, length: Option<f32>, terms: Terms) -> bool {
         let index = self.elements.len() as u64;
         let vector = judge(record.vector, terms.metric, length, &LENGTHS);
@@ -179,7 +183,7 @@ impl Scan {
     }
 }
 
-/// The next entry of `length.bin`; none from its end on.
+/// The next entry of `length.bin`; `None` at its end.
 fn next_length(lengths: &mut Option<BufReader<ForeignFile>>) -> io::Result<Option<f32>> {
     let mut bytes = [0; 4];
     if let Some(reader) = lengths {

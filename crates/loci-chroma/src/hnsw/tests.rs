@@ -22,7 +22,7 @@ fn a_healthy_segment_gives_every_vector_and_no_finding() {
         assert!(segment.is_header_sound());
         assert_eq!(segment.dimension(), 6);
         assert_eq!((segment.count(), segment.elements().len()), (300, 300));
-        // Not in ascending order, too.
+        // Also out of ascending order.
         for index in (0..300).chain((0..300).rev()).chain([7, 250, 8, 9]) {
             let vector = segment.vector(index).unwrap().unwrap();
             let expected = fixture.vectors.get(index).unwrap();
@@ -56,10 +56,10 @@ fn a_zero_vector_is_good_if_its_recorded_length_is_zero() {
 fn deleted_elements_are_marked_and_are_no_finding() {
     let fixture = Fixture::new(Metric::L2, 3, 4, &vectors(20, 3));
     fixture.put("data_level0.bin", fixture.record(4) + 2, &[1]);
-    // A re-added label.
+    // A label that was added again.
     let label = fixture.record(4) + fixture.size() - 8;
     fixture.put("data_level0.bin", label, &6_u64.to_le_bytes());
-    // What was in it no longer matters.
+    // The old content does not matter.
     fixture.put("data_level0.bin", label - 4, &f32::NAN.to_le_bytes());
     let segment = fixture.open(None);
     assert_eq!(codes(&segment), [""; 0]);
@@ -113,7 +113,7 @@ fn without_a_header_the_layout_is_found_for_every_usual_m() {
         for m in [8, 12, 16, 24, 32, 48, 64, 100, 128, 200, 256] {
             let fixture = Fixture::new(metric, 6, m, &vectors(40, 6));
             let healthy = fixture.open(Some(6));
-            // A tail as 0.6 leaves it: the count comes from the link lists.
+            // A tail as 0.6 leaves it. The count comes from the link lists.
             let mut data = fixture.read("data_level0.bin");
             data.extend(vec![0; fixture.size() * 9]);
             fixture.write("data_level0.bin", &data);
@@ -268,7 +268,7 @@ proptest! {
     }
 }
 
-/// No vector is called good that is not.
+/// A damaged vector is never reported as good.
 fn check(segment: &Segment, metric: Metric) -> Result<(), TestCaseError> {
     prop_assert!(segment.count() <= segment.elements().len());
     for (index, element) in segment.elements().iter().enumerate() {

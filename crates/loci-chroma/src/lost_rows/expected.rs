@@ -1,4 +1,5 @@
-//! The ids that a collection must have a row for, in the order in which they were first added: labels of the index, then the queue.
+//! The ids for which a collection must have a row, in the order of insertion: first the labels of
+//! the index, then the queue.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,7 +9,8 @@ use crate::queue::{self, Entry, Operation};
 use crate::seq::SeqId;
 use crate::survey::{files, live};
 
-/// The place of an id in the order of records. Everything in the index was there before what the queue added since.
+/// The position of an id in the order of records. Everything in the index precedes what the queue
+/// added later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Label(u64),
@@ -16,7 +18,8 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// How many were added from `other` to this one at most; nothing if they cannot be compared.
+    /// The maximum number of records added from `other` to this one; `None` if they cannot be
+    /// compared.
     pub(super) fn since(self, other: Self) -> Option<u64> {
         match (self, other) {
             (Self::Label(this), Self::Label(other)) | (Self::Queue(this), Self::Queue(other)) => {
@@ -39,9 +42,9 @@ pub(super) struct QueueChange {
 pub(super) struct Missing {
     pub(super) id: String,
     pub(super) key: Key,
-    /// The queue holds the entry that made it.
+    /// Whether the queue holds the entry that created it.
     pub(super) made: bool,
-    /// Entries of the queue that changed it, in order.
+    /// The queue entries that changed it, in order.
     pub(super) entries: Vec<QueueChange>,
 }
 
@@ -54,23 +57,24 @@ impl Missing {
     }
 }
 
-/// A row that is known, with its place.
+/// A known row with its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Anchor {
     pub(super) row: i64,
     pub(super) key: Key,
 }
 
-/// The stretch between two rows of a collection that are known and next to each other.
+/// The range between two adjacent known rows of a collection.
 pub(super) struct Gap<'a> {
     pub(super) before: Option<Anchor>,
     pub(super) after: Option<Anchor>,
-    /// Ids without a row whose place is in between, in order.
+    /// Ids without a row whose position is in this range, in order.
     pub(super) missing: &'a [Missing],
 }
 
 impl<'a> Gap<'a> {
-    /// The ids that a row of this gap can have if order is kept and as many as possible of `rows`, which are all that it has, get an id.
+    /// The ids that a row of this gap can have if the order is kept and as many of `rows` as
+    /// possible get an id. `rows` are all rows of the gap.
     pub(super) fn near(&self, row: i64, rows: &[i64]) -> &'a [Missing] {
         let at = rows.partition_point(|other| *other < row);
         let (ids, rows) = (self.missing.len(), rows.len());
@@ -85,7 +89,7 @@ impl<'a> Gap<'a> {
             .is_some_and(|after| matches!(after.key, Key::Label(_)))
     }
 
-    /// Those of the numbers that lie in between.
+    /// The numbers that are in this range.
     pub(super) fn rows(&self, numbers: &BTreeSet<i64>) -> impl Iterator<Item = i64> {
         let first = self
             .before
@@ -96,29 +100,30 @@ impl<'a> Gap<'a> {
     }
 }
 
-/// One collection.
+/// The expected rows of one collection.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    /// The segment whose rows are the collection's.
+    /// The segment of the collection's rows.
     pub(super) segment: Option<String>,
-    /// Every id that was added is known: there is no index, or its labels can be read.
+    /// Whether every added id is known, because there is no index or its labels are readable.
     pub(super) complete: bool,
-    /// No entry of the queue is lost that came after the index was written.
+    /// Whether no queue entry after the last write of the index is lost.
     pub(super) queue_whole: bool,
-    /// Labels and rows rise together.
+    /// Whether labels and rows increase together.
     ordered: bool,
     rows: HashSet<String>,
-    /// Numbers of the rows that are known.
+    /// The numbers of the known rows.
     numbers: Vec<i64>,
     anchors: Vec<Anchor>,
-    /// In the order of their keys.
+    /// Sorted by key.
     missing: Vec<Missing>,
-    /// Where each of them stands in that list.
+    /// The position of each id in that list.
     places: HashMap<String, usize>,
 }
 
 impl Expected {
-    /// Compares the labels and the queue of a collection with its rows. Without `with_labels` the queue alone is looked at.
+    /// Compares the labels and the queue of a collection with its rows. Without `with_labels`, uses
+    /// only the queue.
     pub(super) fn of(
         directory: &Directory,
         collection: usize,
@@ -151,7 +156,7 @@ impl Expected {
         let flushed = flushed.or_else(|| data.as_ref().and_then(|map| map.max_seq_id));
         let map = data.filter(|map| map.damage.is_none() && map.disputed == 0);
         let in_order = map.as_ref().is_none_or(|map| map.form == Some(Form::Dict));
-        // Without a row of its segment, an index may be there and not be known as its own.
+        // If the row of its segment is lost, it may have an index that is not known to be its own.
         let complete = map.is_some() || flushed.is_none() && row.vector_segment.is_some();
         let flushed = flushed.unwrap_or(0);
         let places = replayed(map.as_ref(), &queue, flushed, watermark, complete);
@@ -190,7 +195,8 @@ impl Expected {
         Ok(expected)
     }
 
-    /// Takes in what was found since the last time, and judges whether what is known rises together.
+    /// Adds the rows found since the last call, and checks whether known labels and rows increase
+    /// together.
     pub(super) fn settle(&mut self) {
         let rows = &self.rows;
         self.missing.retain(|missing| !rows.contains(&missing.id));
@@ -199,13 +205,14 @@ impl Expected {
             .map(|(at, missing)| (missing.id.clone(), at))
             .collect();
         self.anchors.sort_by_key(|anchor| anchor.row);
-        // A record that was deleted and added again has an old label where the entries of the queue are lost: it is no neighbour to rely on.
+        // A record that was deleted and added again has an outdated label if its queue entries are
+        // lost. Such a record is not a reliable neighbour.
         let all = self.anchors.len();
         self.anchors = rising(&self.anchors);
         self.ordered &= self.anchors.len() * 10 >= all * 9;
     }
 
-    /// Whether labels were given out anew at some time, so that they count less than rows do.
+    /// Whether labels were renumbered at some time, so that they grow more slowly than rows.
     pub(super) fn is_compressed(&self) -> bool {
         let mut neighbours = self.anchors.iter().zip(self.anchors.iter().skip(1));
         neighbours.any(|(one, next)| {
@@ -219,7 +226,7 @@ impl Expected {
         self.rows.contains(id)
     }
 
-    /// Numbers of the rows that are known.
+    /// The numbers of the known rows.
     pub(super) fn numbers(&self) -> &[i64] {
         &self.numbers
     }
@@ -229,7 +236,8 @@ impl Expected {
         &self.missing
     }
 
-    /// Notes that an id has a row, or needs none; gives the number of its last change, where the queue tells. Counts after [`Self::settle`].
+    /// Notes that an id has a row or needs none. Returns the number of its last change, if the
+    /// queue has it. Takes effect after [`Self::settle`].
     pub(super) fn found(&mut self, id: &str, row: Option<i64>) -> Option<u64> {
         self.rows.insert(id.to_owned());
         self.numbers.extend(row);
@@ -241,8 +249,9 @@ impl Expected {
         missing.entries.last().map(|step| step.seq)
     }
 
-    /// Whether every id that the collection can have about this row is known. What the queue added comes after everything that has a
-    /// label: entries that are lost name no record before one.
+    /// Whether every id that the collection can have near this row is known. Records that the queue
+    /// added come after everything that has a label, so lost entries name no record before a
+    /// labelled one.
     pub(super) fn names_all_at(&self, row: i64) -> bool {
         let is_before_a_label = || {
             let at = self.anchors.partition_point(|anchor| anchor.row <= row);
@@ -252,12 +261,12 @@ impl Expected {
         self.complete && (self.queue_whole || is_before_a_label())
     }
 
-    /// Whether labels and rows rise together.
+    /// Whether labels and rows increase together.
     pub(super) fn is_ordered(&self) -> bool {
         self.ordered
     }
 
-    /// The gaps that ids are missing from. Where order tells nothing, everything is one gap.
+    /// The gaps with missing ids. If the order proves nothing, everything is one gap.
     pub(super) fn gaps(&self) -> Vec<Gap<'_>> {
         if !self.ordered {
             return self.gap_at(0).into_iter().collect();
@@ -279,7 +288,8 @@ impl Expected {
         gaps
     }
 
-    /// The gap around a row, if ids are missing from it. Where order tells nothing, everything is one gap.
+    /// The gap around a row, if ids are missing from it. If the order proves nothing, everything is
+    /// one gap.
     pub(super) fn gap_at(&self, row: i64) -> Option<Gap<'_>> {
         let gap = if self.ordered {
             let at = self.anchors.partition_point(|anchor| anchor.row < row);
@@ -312,7 +322,7 @@ impl Expected {
     }
 }
 
-/// Whether entries up to `watermark` made a record that has no row and that they did not delete again.
+/// Whether entries up to `watermark` created a record that has no row and was not deleted again.
 fn names_others(queue: &[Entry], watermark: u64, records: &live::Records) -> bool {
     let rows: HashSet<&str> = records.stored.iter().map(|of| of.id.as_str()).collect();
     let mut others: HashSet<&str> = HashSet::new();
@@ -330,8 +340,9 @@ fn names_others(queue: &[Entry], watermark: u64, records: &live::Records) -> boo
     !others.is_empty()
 }
 
-/// Every id that must have a row at `watermark`: those with a label at `flushed`, and what the queue made of them since. `complete`: an id
-/// without a label was not there at `flushed`.
+/// Every id that must have a row at `watermark`: the ids with a label at `flushed`, plus the
+/// changes of the queue since. `complete` means that an id without a label did not exist at
+/// `flushed`.
 fn replayed(
     map: Option<&LabelMap>,
     queue: &[Entry],
@@ -352,7 +363,8 @@ fn replayed(
         })
         .collect();
     let from_the_beginning = queue.first().is_some_and(|entry| entry.seq == 1);
-    // Entries that the index has taken over. They tell how records with a label came about, and of others where there are no labels.
+    // Entries that the index has consumed. They show how records with a label were created, and
+    // name other records if there are no labels.
     let mut early: HashMap<String, Missing> = HashMap::new();
     for entry in queue.iter().filter(|entry| entry.seq <= watermark) {
         let old = entry.seq <= flushed;
@@ -374,7 +386,7 @@ fn replayed(
             (Operation::Update | Operation::Upsert, Some(known)) => known.entries.push(step),
             (Operation::Delete, _) => {
                 early.remove(&entry.id);
-                // What the index has, it has at its own watermark.
+                // The index holds these as of its own watermark.
                 if !old {
                     places.remove(&entry.id);
                 }
@@ -392,16 +404,18 @@ fn replayed(
             None if map.is_none() => {
                 places.insert(id, earlier);
             }
-            // Made again since, or not in an index that has taken it over: that was deleted, or is of another state.
+            // Created again later, or missing from an index that has consumed it: the record was
+            // deleted, or the index is from another state.
             Some(_) | None => {}
         }
     }
     places
 }
 
-/// The longest part of the anchors, which are in the order of rows, whose keys rise too.
+/// The longest subsequence of the anchors, which are in the order of rows, whose keys increase too.
 fn rising(anchors: &[Anchor]) -> Vec<Anchor> {
-    // For each length, the place of the lowest key that ends a rising part of that length.
+    // For each length, the position of the lowest key that ends an increasing subsequence of that
+    // length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(anchors.len());
     let key = |at: usize| anchors.get(at).map(|anchor| anchor.key);
@@ -427,8 +441,8 @@ fn rising(anchors: &[Anchor]) -> Vec<Anchor> {
     rising
 }
 
-/// Whether the queue has every entry after `flushed`. Numbers are shared by all collections and have no gaps, but for entries that other
-/// collections have taken over into their index.
+/// Whether the queue has every entry after `flushed`. All collections share the numbers, which have
+/// no gaps except for entries that other collections have consumed into their index.
 fn is_queue_whole(
     directory: &Directory,
     collection: usize,

@@ -1,15 +1,18 @@
-//! Ids and rows that stand in the same order.
+//! Matches ids and rows by their order.
 //!
-//! ChromaDB 1.x gives out row numbers and labels in the order of its queue, and never one below another that is in use. So between two
-//! records that are known, the rows without an id and the ids without a row belong together one by one, if there are as many of them.
+//! ChromaDB 1.x assigns row numbers and labels in the order of its queue, and never one below
+//! another that is in use. So between two known records, the rows without an id and the ids without
+//! a row match one to one if their numbers are equal.
 
 use super::expected::{Anchor, Gap, Key};
 
-/// Rows that other collections have, in order: they lie between the rows of this one and have no label of it.
+/// The rows of other collections, sorted. They are between the rows of this one and have no label
+/// in it.
 pub(super) struct Others(pub(super) Vec<i64>);
 
 impl Others {
-    /// Where a row stands in what its key counts: labels count the rows of one collection, the queue those of all.
+    /// The position of a row in the unit of its key: labels count the rows of one collection, the
+    /// queue counts those of all.
     fn place(&self, anchor: Anchor) -> i64 {
         match anchor.key {
             Key::Queue(_) => anchor.row,
@@ -20,29 +23,32 @@ impl Others {
         }
     }
 
-    /// How many rows lie from one to the next, and how many keys; nothing if they cannot be compared.
+    /// The number of rows and the number of keys between two anchors; `None` if they cannot be
+    /// compared.
     fn distances(&self, one: Anchor, next: Anchor) -> Option<(u64, u64)> {
         let keys = next.key.since(one.key)?;
         Some((self.place(next).abs_diff(self.place(one)), keys))
     }
 }
 
-/// The pairs of a gap that are certain. `by_count`: no other row was lost, so that equal numbers tell something. `compressed`: labels were
-/// given out anew at some time, and count less than rows.
+/// The certain pairs of a gap. `by_count` means that no other row was lost, so that equal counts
+/// are evidence. `compressed` means that labels were renumbered at some time and grow more slowly
+/// than rows.
 pub(super) fn pairs<'a>(
     gap: &Gap<'a>,
     rows: &[i64],
     others: &Others,
     (by_count, compressed): (bool, bool),
 ) -> Vec<(&'a str, i64)> {
-    // Without a neighbour nothing shows that labels were given out in order: ChromaDB up to 0.6 did not.
+    // Without a neighbour there is no evidence that labels were assigned in order. ChromaDB up to
+    // 0.6 did not do so.
     if rows.is_empty() || gap.before.is_none() && gap.after.is_none() {
         return Vec::new();
     }
     if let Some(pairs) = by_distance(gap, rows, others) {
         return pairs;
     }
-    // Rows of other collections that were deleted are not known: then rows may lie farther apart than labels.
+    // Deleted rows of other collections are unknown, so rows may be farther apart than labels.
     let labels_count = others.0.is_empty() && !compressed;
     if !by_count || rows.len() != gap.missing.len() || !is_possible(gap, rows, others, labels_count)
     {
@@ -52,11 +58,12 @@ pub(super) fn pairs<'a>(
     ids.zip(rows.iter().copied()).collect()
 }
 
-/// Where the rows and the keys of both neighbours are equally far apart, every key in between has its row. A record without metadata has left
-/// no row, and that does not matter then. Nothing if this does not hold here.
+/// Matches by distance. If the rows and the keys of both neighbours are equally far apart, every
+/// key in between has its row. Records without metadata, which leave no row, do not matter then.
+/// `None` if the distances differ.
 fn by_distance<'a>(gap: &Gap<'a>, rows: &[i64], others: &Others) -> Option<Vec<(&'a str, i64)>> {
     let after = gap.after?;
-    // The first record of a directory has the row 1 and the label 1.
+    // The first record of a directory has row 1 and label 1.
     let before = match (gap.before, after.key) {
         (Some(before), _) => before,
         (None, Key::Label(_)) => Anchor {
@@ -72,7 +79,7 @@ fn by_distance<'a>(gap: &Gap<'a>, rows: &[i64], others: &Others) -> Option<Vec<(
     let mut pairs = Vec::new();
     let mut ids = gap.missing.iter();
     for row in rows {
-        // Rows and keys both rise: what was passed once is not needed again.
+        // Rows and keys both increase, so passed keys are not needed again.
         let missing = loop {
             let missing = ids.next()?;
             let here = Anchor {
@@ -83,7 +90,7 @@ fn by_distance<'a>(gap: &Gap<'a>, rows: &[i64], others: &Others) -> Option<Vec<(
             match keys.cmp(&places) {
                 std::cmp::Ordering::Less => {}
                 std::cmp::Ordering::Equal => break missing,
-                // A row that fits no key shows that something else is wrong.
+                // A row that matches no key shows that another assumption is wrong.
                 std::cmp::Ordering::Greater => return None,
             }
         };
@@ -92,7 +99,8 @@ fn by_distance<'a>(gap: &Gap<'a>, rows: &[i64], others: &Others) -> Option<Vec<(
     Some(pairs)
 }
 
-/// Rows never run ahead of labels or of the queue: each row took one of them.
+/// Whether the rows are possible. Each row used up a label or a queue number, so rows never run
+/// ahead of them.
 fn is_possible(gap: &Gap<'_>, rows: &[i64], others: &Others, labels_count: bool) -> bool {
     let inner = gap.missing.iter().zip(rows).map(|(missing, row)| Anchor {
         row: *row,

@@ -1,11 +1,11 @@
-//! The bytes of a pickle, taken one after the other. Every length is checked against what is left.
+//! Reads the bytes of a pickle in order. Every length is checked against the rest of the file.
 
-/// Why something could not be taken.
+/// Why a read failed.
 pub(super) type Problem = &'static str;
 
 pub(super) const ENDS: Problem = "the file ends here";
 
-/// What is left of the file.
+/// The rest of the file.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
     rest: &'a [u8],
@@ -20,12 +20,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes taken so far.
+    /// The number of bytes read so far.
     pub(super) fn offset(&self) -> usize {
         self.len - self.rest.len()
     }
 
-    /// Bytes left.
+    /// The number of bytes left.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// A length of `N` bytes, little-endian.
+    /// A little-endian length of `N` bytes.
     pub(super) fn length<const N: usize>(&mut self) -> Result<u64, Problem> {
         let mut wide = [0; 8];
         for (to, from) in wide.iter_mut().zip(self.array::<N>()?) {
@@ -60,7 +60,7 @@ impl<'a> Input<'a> {
         std::str::from_utf8(self.bytes(length)?).map_err(|_| "a text is not UTF-8")
     }
 
-    /// Up to the next line feed, which is taken too.
+    /// Reads up to and including the next line feed.
     pub(super) fn line(&mut self) -> Result<&'a [u8], Problem> {
         let end = self
             .rest
@@ -78,7 +78,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A signed little-endian number of any width, if it is one of 0 to 2⁶⁴ − 1.
+/// A signed little-endian number of any width, if it is between 0 and 2⁶⁴ − 1.
 pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
     let mut wide = [0; 8];
     for (index, byte) in bytes.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
     (!negative).then(|| u64::from_le_bytes(wide))
 }
 
-/// The text of a line in which `\uXXXX` and `\UXXXXXXXX` stand for characters and every other byte for itself (Latin-1).
+/// Decodes a line in which `\uXXXX` and `\UXXXXXXXX` are escapes and every other byte is Latin-1.
 pub(super) fn unescape(line: &[u8]) -> Result<String, Problem> {
     const BAD: Problem = "a text has a broken escape";
     let mut text = String::with_capacity(line.len());

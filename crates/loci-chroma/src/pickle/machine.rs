@@ -1,38 +1,40 @@
-//! The machine that a pickle is a program for: a stack, marks on it, and a memo.
+//! The stack machine that runs a pickle: a stack, marks on it, and a memo.
 //!
-//! Only what a label map is made of is kept: whole numbers, texts, dictionaries, and instances as their state. Everything else becomes
-//! [`Value::Opaque`]. Dictionaries and instances live in one list and are referred to by number, so nothing is copied, nothing forms
-//! chains that would have to be dropped one in the other, and a dictionary within itself does no harm.
+//! Only the parts of a label map are kept: whole numbers, texts, dictionaries, and instances as
+//! their state. Everything else becomes [`Value::Opaque`]. Dictionaries and instances are in one
+//! list and are referenced by number. So nothing is copied, no nested values need a recursive drop,
+//! and a dictionary that contains itself does no harm.
 
 mod operations;
 
 use super::Form;
 use super::input::{Input, Problem};
 
-/// Dictionaries and instances at most; a label map has five. Each is searched for fields, so there may not be many.
+/// The maximum number of dictionaries and instances. A label map has five. Each one is searched for
+/// fields, so the number must stay small.
 const OBJECTS: usize = 64;
 
 /// The fields that make a dictionary a label map.
 pub(super) const MAPS: [&str; 2] = ["id_to_label", "label_to_id"];
 
-const SHORT: Problem = "an instruction wants more values than there are";
-const NOT_A_DICT: Problem = "an item is put into something that is no dictionary";
-const NO_MARK: Problem = "an instruction wants a mark that is not there";
-const MEMO: Problem = "an instruction wants a memo entry that is not there";
+const SHORT: Problem = "an instruction needs more values than there are";
+const NOT_A_DICT: Problem = "an item is added to something that is not a dictionary";
+const NO_MARK: Problem = "an instruction needs a mark that is missing";
+const MEMO: Problem = "an instruction needs a memo entry that is missing";
 
-/// One value on the stack or in the memo.
+/// A value on the stack or in the memo.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Opaque,
     Whole(u64),
     Text(&'a str),
-    /// A text that had escapes, by number.
+    /// The number of a text that had escapes.
     Unescaped(u32),
-    /// A dictionary or an instance, by number.
+    /// The number of a dictionary or an instance.
     Object(u32),
 }
 
-/// A dictionary, or an instance with what was built into it.
+/// A dictionary, or an instance with its state.
 #[derive(Debug, Default)]
 struct Object<'a> {
     entries: Vec<(Value<'a>, Value<'a>)>,
@@ -40,12 +42,12 @@ struct Object<'a> {
     state: Option<u32>,
 }
 
-/// The machine while and after it runs.
+/// The state of the machine.
 #[derive(Debug)]
 pub(super) struct Machine<'a> {
     input: Input<'a>,
     stack: Vec<Value<'a>>,
-    /// Heights of the stack.
+    /// Heights of the stack at the marks.
     marks: Vec<usize>,
     memo: Vec<Option<Value<'a>>>,
     memoized: usize,
@@ -70,7 +72,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs to the end of the program or to the first damage, and closes the dictionaries that are open then.
+    /// Runs to the end of the program or to the first damage, then closes the dictionaries that are
+    /// still open.
     pub(super) fn run(&mut self) {
         loop {
             let offset = self.input.offset();
@@ -89,7 +92,7 @@ impl<'a> Machine<'a> {
             }
         }
         while let Ok(from) = self.unmark() {
-            // A dictionary that is open gets the items that are complete; any other mark only goes away.
+            // An open dictionary gets the complete items. Any other mark is dropped.
             if from
                 .checked_sub(1)
                 .is_some_and(|below| self.is_object(below))
@@ -113,7 +116,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A map of this name: of the label map, else of one that was not finished.
+    /// The map of this name, from the label map or else from an unfinished one.
     pub(super) fn map(&self, name: &str) -> Option<Value<'a>> {
         let is_map = |value: &Value<'a>| matches!(value, Value::Object(_));
         self.field(name).filter(is_map).or_else(|| {
@@ -130,8 +133,8 @@ impl<'a> Machine<'a> {
         self.lookup(self.root()?, name)
     }
 
-    /// What the program made, if it is a label map; else the first thing that is one. An id may be called like a field, so a
-    /// dictionary counts only if it has a map in it.
+    /// The result of the program if it is a label map, or else the first label map. An id may have
+    /// the name of a field, so a dictionary counts only if it contains a map.
     fn root(&self) -> Option<u32> {
         let result = match self.result {
             Some(Value::Object(number)) => Some(number),
@@ -146,7 +149,7 @@ impl<'a> Machine<'a> {
             })
     }
 
-    /// The entries of a dictionary; none if it is something else.
+    /// The entries of a dictionary; empty for any other value.
     pub(super) fn entries(&self, dict: Option<Value<'a>>) -> &[(Value<'a>, Value<'a>)] {
         match dict {
             Some(Value::Object(number)) => self
@@ -174,13 +177,13 @@ impl<'a> Machine<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// The first problem is the one that is told.
+    /// Records a problem. Only the first one is reported.
     fn note(&mut self, offset: usize, problem: &str) {
         self.damage
             .get_or_insert_with(|| format!("at byte {offset}: {problem}"));
     }
 
-    /// One instruction. False at the end of the program.
+    /// Runs one instruction. Returns false at the end of the program.
     fn step(&mut self) -> Result<bool, Problem> {
         let offset = self.input.offset();
         match self.input.byte()? {
@@ -195,7 +198,7 @@ impl<'a> Machine<'a> {
             }
             0x95 => {
                 if self.input.length::<8>()? > self.input.left() as u64 {
-                    self.note(offset, "a frame reaches beyond the end of the file");
+                    self.note(offset, "a frame extends beyond the end of the file");
                 }
             }
             b'(' => self.marks.push(self.stack.len()),
@@ -240,7 +243,8 @@ impl<'a> Machine<'a> {
         matches!(self.stack.get(index), Some(Value::Object(_)))
     }
 
-    /// Moves the values from `from` on, two by two, into the dictionary beneath them. One without a partner is dropped.
+    /// Moves the values from `from` on, as pairs, into the dictionary below them. A value without a
+    /// partner is dropped.
     fn set_items(&mut self, from: usize) -> Result<(), Problem> {
         let below = from.checked_sub(1).ok_or(SHORT)?;
         let Some(Value::Object(number)) = self.stack.get(below).copied() else {
@@ -262,7 +266,8 @@ impl<'a> Machine<'a> {
 
     fn remember(&mut self, index: u64) -> Result<(), Problem> {
         let value = self.top()?;
-        // No pickle has more entries than bytes; a larger number is damage and must not become memory.
+        // A pickle never has more memo entries than bytes. A larger number is damage and must not
+        // allocate memory.
         let index = usize::try_from(index)
             .ok()
             .filter(|index| *index < self.input.offset())
@@ -285,12 +290,12 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The height of the last mark, which goes away.
+    /// Removes the last mark and returns its height.
     fn unmark(&mut self) -> Result<usize, Problem> {
         self.marks.pop().ok_or(NO_MARK)
     }
 
-    /// Values beneath the last mark are out of reach.
+    /// Pops a value. Values below the last mark are out of reach.
     fn pop(&mut self) -> Result<Value<'a>, Problem> {
         self.top()?;
         self.stack.pop().ok_or(SHORT)

@@ -237,11 +237,11 @@ fn bombs_cost_no_more_than_their_length() {
     assert!(read(memo).damage.unwrap().contains("memo"));
     let text = b"}\x8d\xff\xff\xff\xff\xff\xff\xff\xff.";
     assert!(read(text).damage.unwrap().contains("ends"));
-    // Each dictionary holds the one before it twice.
+    // Each dictionary contains the previous one twice.
     let doubling = b"}(K\x01h\x00K\x02h\x00uq\x00".repeat(3000);
     let map = read(&[b"}q\x00", doubling.as_slice(), b"."].concat());
     assert!(map.damage.unwrap().contains("dictionaries"));
-    // One within itself.
+    // A dictionary that contains itself.
     assert!(read(b"}q\x00K\x01h\x00s.").damage.is_some());
 }
 

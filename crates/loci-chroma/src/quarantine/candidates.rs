@@ -1,4 +1,4 @@
-//! Which directories hold an index, how old each is, and whether it is damaged.
+//! Finds directories that hold an index, with their age and whether they are damaged.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ impl Candidate {
     }
 }
 
-/// Every index directory beside the database, sorted by name; none if there is no database.
+/// Every index directory beside the database, sorted by name. Empty if there is no database.
 pub(super) fn of(path: &Path, stale: Duration) -> Vec<Candidate> {
     let (Some(database), Ok(entries)) = (modified(&path.join(DATABASE)), std::fs::read_dir(path))
     else {
@@ -55,7 +55,7 @@ fn is_segment_name(name: &str) -> bool {
     name.contains('-') && !name.starts_with('.') && !name.contains(DRIFT)
 }
 
-/// When a file was last written; nothing if it is no file.
+/// When a file was last written; `None` if it is not a file.
 fn modified(path: &Path) -> Option<SystemTime> {
     let info = path.metadata().ok()?;
     info.is_file().then(|| info.modified().ok()).flatten()

@@ -1,4 +1,4 @@
-//! Segment directories out of ChromaDB's sight: renamed, with everything in them.
+//! Renames segment directories so that ChromaDB does not see them. Their contents stay unchanged.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,14 @@ use loci_core::{Error, Result};
 
 use super::report::SetAside;
 
-/// Names tried before giving up.
+/// How many names are tried.
 const ATTEMPTS: usize = 1000;
 
 /// Renames a segment directory to `<name>.drift-<stamp>`.
-pub(crate) fn set_aside(from: &Path, stamp: &str) -> Result<SetAside> {
+pub(crate) fn quarantine_segment(from: &Path, stamp: &str) -> Result<SetAside> {
     let to = free_name(from, &format!(".drift-{stamp}"))?;
+    // Nothing is deleted: the directory keeps every file under the new name, and `free_name` never
+    // returns a name that is taken. `put_back` reverses the rename.
     std::fs::rename(from, &to).map_err(|source| Error::io("cannot rename", from, source))?;
     Ok(SetAside {
         from: from.to_owned(),
@@ -20,7 +22,7 @@ pub(crate) fn set_aside(from: &Path, stamp: &str) -> Result<SetAside> {
     })
 }
 
-/// Undoes renames, the last first.
+/// Undoes renames, last one first.
 pub(super) fn put_back(renamed: &[SetAside]) -> Result<()> {
     for SetAside { from, to } in renamed.iter().rev() {
         std::fs::rename(to, from).map_err(|source| Error::io("cannot rename back", to, source))?;
@@ -28,12 +30,12 @@ pub(super) fn put_back(renamed: &[SetAside]) -> Result<()> {
     Ok(())
 }
 
-/// `path` with a suffix, and a number if that name is taken.
+/// Appends a suffix to `path`, and a number if that name is taken.
 pub(super) fn free_name(path: &Path, suffix: &str) -> Result<PathBuf> {
     free_name_ending(path, suffix, "")
 }
 
-/// [`free_name`] with an ending after the number.
+/// Like [`free_name`], with an ending after the number.
 pub(super) fn free_name_ending(path: &Path, suffix: &str, ending: &str) -> Result<PathBuf> {
     let named = |number: usize| {
         let mut name: OsString = path.as_os_str().to_owned();

@@ -1,6 +1,7 @@
-//! The database as it was, kept beside it.
+//! A backup of the database in the same directory.
 //!
-//! A backup consists of the file and of the journal or log beside it: without them a half-written transaction could not be undone.
+//! A backup consists of the file and of the journal or log beside it. Without them, SQLite could
+//! not roll back a half-written transaction.
 
 use std::path::{Path, PathBuf};
 
@@ -9,33 +10,36 @@ use loci_core::{Error, Result};
 use super::aside::free_name;
 use crate::snapshot::{COMPANIONS, beside};
 
-/// Copies the database and its companions, durably.
+/// Copies the database and its companion files, and syncs them.
 pub(super) fn make(database: &Path, stamp: &str) -> Result<PathBuf> {
     let backup = free_name(database, &format!(".backup-{stamp}"))?;
     for (from, to) in pairs(database, &backup) {
         copy_durably(&from, &to)?;
     }
+    // The contents are synced above; this makes the names durable. No row may be changed before.
     sync_parent(database)?;
     Ok(backup)
 }
 
-/// Gives the database a second name, and its companions another: one rename over the first name then replaces it, so that there is a
-/// database at every moment.
+/// Gives the database a second name and moves its companion files to match it. A single rename over
+/// the first name can then replace the database, so a database exists at every moment.
 pub(super) fn second_name(database: &Path, stamp: &str) -> Result<PathBuf> {
     let backup = free_name(database, &format!(".backup-{stamp}"))?;
     if std::fs::hard_link(database, &backup).is_err() {
         copy_durably(database, &backup)?;
     }
-    // A journal must not lie beside the new database: SQLite would undo the new one with it.
+    // A journal must not stay beside the new database: SQLite would roll the new one back with it.
+    // A crash after these renames leaves the old database under both names, and its journal beside
+    // the backup.
     for (from, to) in pairs(database, &backup).into_iter().skip(1) {
         rename(&from, &to)?;
     }
+    // The backup must be durable before `put_in_place` replaces the first name.
     sync_parent(database)?;
     Ok(backup)
 }
 
-/// Renames a new database to where the old one was. It keeps the owner, the group and the mode of the
-/// old one.
+/// Renames a new database over the old one, and keeps the owner, group and mode of the old one.
 pub(super) fn put_in_place(made: &Path, database: &Path) -> Result<()> {
     let keep = || -> std::io::Result<()> {
         let old = std::fs::metadata(database)?;
@@ -44,14 +48,17 @@ pub(super) fn put_in_place(made: &Path, database: &Path) -> Result<()> {
         new.set_permissions(old.permissions())
     };
     keep().map_err(|source| Error::io("cannot replace", database, source))?;
-    // Nothing is replaced before this line. A crash here leaves the old database, which is complete,
-    // under its name and under its backup name.
+    // The new database is committed and closed, and the backup is durable. A crash before this
+    // rename leaves the old database under its name and under its backup name. A crash after it
+    // leaves the new database and the backup.
     rename(made, database)?;
     sync_parent(database)
 }
 
-/// The backup becomes the database again.
+/// Moves the backup back to the name of the database.
 pub(super) fn restore(backup: &Path, database: &Path) -> Result<()> {
+    // A journal or log of the repaired database must go first: SQLite would apply it to the
+    // restored one. The backup is complete and durable until the renames below.
     for companion in COMPANIONS {
         let stale = beside(database, companion);
         if stale.exists() {
@@ -59,13 +66,15 @@ pub(super) fn restore(backup: &Path, database: &Path) -> Result<()> {
                 .map_err(|source| Error::io("cannot remove", stale, source))?;
         }
     }
+    // The database comes first, then its companion files. A crash in between leaves them beside the
+    // name of the backup.
     for (from, to) in pairs(backup, database) {
         rename(&from, &to)?;
     }
     sync_parent(database)
 }
 
-/// Removes a backup that nothing was changed after.
+/// Removes a backup that is not needed.
 pub(super) fn remove(backup: &Path) -> Result<()> {
     for (file, _) in pairs(backup, backup) {
         std::fs::remove_file(&file).map_err(|source| Error::io("cannot remove", file, source))?;
@@ -73,7 +82,7 @@ pub(super) fn remove(backup: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The files that belong to the database `from`, each with its name beside `to`.
+/// The files of the database at `from`, each with its name beside `to`.
 fn pairs(from: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     let companions = COMPANIONS
         .iter()
@@ -93,7 +102,7 @@ fn copy_durably(from: &Path, to: &Path) -> Result<()> {
         target.sync_all()
     };
     copy().map_err(|source| {
-        // Half a copy must not be taken for a backup.
+        // An incomplete copy must not be mistaken for a backup.
         let _ = std::fs::remove_file(to);
         Error::io("cannot back up", from, source)
     })
@@ -103,7 +112,8 @@ fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|source| Error::io("cannot rename", from, source))
 }
 
-/// Names in a directory are durable when the directory is; systems that cannot open one need no such call.
+/// Syncs the directory of `path`, which makes names in it durable. Systems that cannot open a
+/// directory do not need this.
 pub(super) fn sync_parent(path: &Path) -> Result<()> {
     let Some(parent) = path.parent() else {
         return Ok(());

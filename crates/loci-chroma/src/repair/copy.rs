@@ -1,10 +1,10 @@
-//! A copy of a whole directory, to be mended instead of it.
+//! Copies a whole directory, so that the copy is repaired instead of the original.
 
 use std::path::Path;
 
 use loci_core::{Error, Result};
 
-/// Copies files and folders; what is neither is left out.
+/// Copies files and folders and skips everything else.
 pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     let taken = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
     if taken || to.is_file() {
@@ -18,14 +18,14 @@ pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     if inside(to, from) {
         return Err(Error::invalid(
             format!("`{}`", to.display()),
-            "lies inside the directory that is copied; name another",
+            "is inside the directory to copy; choose another path",
         ));
     }
     loci_files::output::refuse_inside_a_palace(to)?;
     copy_folder(from, to)
 }
 
-/// Whether `to`, which need not exist, would lie inside `from`: the nearest part of it that exists tells.
+/// Whether `to` would be inside `from`. `to` need not exist; its nearest existing ancestor decides.
 fn inside(to: &Path, from: &Path) -> bool {
     let Ok(from) = from.canonicalize() else {
         return false;
@@ -37,7 +37,8 @@ fn inside(to: &Path, from: &Path) -> bool {
         .is_some_and(|part| part.starts_with(&from))
 }
 
-/// A ChromaDB directory is two levels deep; an explicit list keeps any depth harmless.
+/// Copies with an explicit stack instead of recursion, so that any depth is safe. A ChromaDB
+/// directory is two levels deep.
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     let top = from;
     let mut folders = vec![(from.to_owned(), to.to_owned())];
@@ -52,8 +53,9 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             let target = to.join(entry.file_name());
             let kind = entry
                 .file_type()
-                .map_err(|source| Error::io("cannot look at", &path, source))?;
-            // Segments may lie on another disk; what links lead to is followed from the directory itself alone.
+                .map_err(|source| Error::io("cannot read", &path, source))?;
+            // Segments may be links to another disk. Links to directories are followed at the top
+            // level only.
             if kind.is_dir() || kind.is_symlink() && path.is_dir() && from == top {
                 folders.push((path, target));
             } else if path.is_file() {

@@ -1,4 +1,4 @@
-//! The one connection that writes, and its transaction.
+//! The connection that writes, and its transaction.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use loci_core::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-/// Opens the database for writing. Nothing of its schema runs: no triggers, no views.
+/// Opens the database for writing. Triggers and views of its schema do not run.
 #[expect(clippy::disallowed_methods, reason = "the path is checked first")]
 pub(super) fn open(path: &Path) -> Result<Connection> {
     loci_files::foreign::check(path).map_err(|source| Error::io("cannot open", path, source))?;
@@ -20,7 +20,7 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
     opened().map_err(|error| failed(path, "opening", &error))
 }
 
-/// The settings of a connection that writes a foreign schema.
+/// Configures a connection that writes a foreign schema.
 pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
     for (setting, value) in [
@@ -38,7 +38,7 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "FULL")
 }
 
-/// Begins the transaction that keeps everyone else out.
+/// Begins a transaction that locks out all other connections.
 pub(super) fn exclusive<'a>(
     connection: &'a mut Connection,
     path: &Path,
@@ -48,7 +48,7 @@ pub(super) fn exclusive<'a>(
         .map_err(|error| failed(path, "locking", &error))
 }
 
-/// What changes with every write of ChromaDB: counts, highest rows and watermarks.
+/// Values that change with every write of ChromaDB: counts, highest rows and watermarks.
 pub(super) fn fingerprint(connection: &Connection) -> Result<Vec<String>> {
     let read = || -> rusqlite::Result<Vec<String>> {
         let mut print = Vec::new();
@@ -80,18 +80,18 @@ pub(super) fn fingerprint(connection: &Connection) -> Result<Vec<String>> {
     read().map_err(|error| failed(Path::new(crate::directory::DATABASE), "reading", &error))
 }
 
-/// Whether there is a table of this name.
+/// Whether a table of this name exists.
 pub(super) fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?
         .exists([name])
 }
 
-/// Someone wrote between the diagnosis and the lock.
+/// Another program wrote between the diagnosis and the lock.
 pub(super) fn changed(path: &Path) -> Error {
     Error::Busy {
         what: format!(
-            "mending `{}`: another program wrote to it meanwhile; stop it and try again",
+            "repairing `{}`: another program wrote to it in the meantime; stop it and try again",
             path.display()
         ),
         waited: Duration::ZERO,
@@ -103,7 +103,7 @@ pub(super) fn failed(path: &Path, doing: &str, error: &rusqlite::Error) -> Error
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy {
             what: format!(
-                "{doing} `{}`, which another program uses; stop it",
+                "{doing} `{}`, which another program is using; stop it",
                 path.display()
             ),
             waited: Duration::ZERO,

@@ -1,4 +1,5 @@
-//! A new database in the place of one that SQLite cannot read: the schema of its version, filled with the rows that were salvaged.
+//! Replaces a database that SQLite cannot read. The new one has the schema of the same version and
+//! the rows that were salvaged.
 
 mod migrations;
 mod schema;
@@ -11,13 +12,13 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::plan::Work;
 use super::report::Change;
-use super::{database, mending, records};
+use super::{database, records, steps};
 use crate::directory::Directory;
 use crate::snapshot::Snapshot;
 
-/// What the report says of it.
+/// The entry of the report.
 pub(super) fn change() -> Change {
-    Change::new("database written anew from what could be read", 1)
+    Change::new("database rebuilt from its readable rows", 1)
 }
 
 /// Writes the new database to `path`.
@@ -28,7 +29,7 @@ pub(super) fn write(directory: &Directory, work: &Work, path: &Path) -> Result<V
             Ok(changes)
         }
         Err(error) => {
-            // What was begun is of no use to anyone; the first error is the one to tell.
+            // An incomplete database is useless. The first error is the one to report.
             _ = std::fs::remove_file(path);
             Err(error)
         }
@@ -52,13 +53,15 @@ fn fill(path: &Path, directory: &Directory, work: &Work) -> Result<Vec<Change>> 
         }
         .advise(Advice::Import { path: None }));
     }
-    let changes = mending::apply(&transaction, work)?;
+    let changes = steps::apply(&transaction, work)?;
+    // The file has a temporary name, so a crash on either side of the commit leaves the old
+    // database untouched. `backup::put_in_place` renames it only after it is closed.
     transaction.commit().map_err(failed)?;
     connection.close().map_err(|(_, error)| failed(error))?;
     Ok(changes)
 }
 
-/// Makes the tables and fills them; gives how many rows of the record of migrations are lost.
+/// Creates and fills the tables. Returns how many rows of the migration record are lost.
 fn restore(target: &Connection, directory: &Directory) -> rusqlite::Result<u32> {
     let source = directory.snapshot();
     let version = migrations::version(source, directory.version())?;
@@ -73,14 +76,15 @@ fn restore(target: &Connection, directory: &Directory) -> rusqlite::Result<u32> 
     }
     schema::default_places(target)?;
     if version.metadata >= schema::FULL_TEXT {
-        // Texts that only the old full-text index kept are taken over first.
+        // Recover the texts that only the old full-text index holds before it is rebuilt.
         schema::lost_documents(target, source)?;
         records::make_full_text(target)?;
     }
     migrations::missing(target, &version)
 }
 
-/// Copies the columns that both sides have. Rows that break a constraint are damaged, and left.
+/// Copies the columns that both sides have. Rows that break a constraint are damaged and are
+/// skipped.
 fn copy_rows(target: &Connection, source: &Snapshot, table: &str) -> rusqlite::Result<()> {
     let wanted: Vec<String> = target
         .prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?

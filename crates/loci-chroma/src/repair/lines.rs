@@ -1,4 +1,5 @@
-//! Files of JSON lines beside the database, for what cannot stay in it. `loci import jsonl` reads them.
+//! JSON Lines files beside the database, for records that cannot stay in it. `loci import jsonl`
+//! reads them.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use super::plan::Work;
 use crate::directory::Directory;
 use crate::lost_rows::Candidate;
 
-/// How the names of these files end.
+/// The ending of these file names.
 const ENDING: &str = ".jsonl";
 
 /// One line.
@@ -30,7 +31,8 @@ struct Line<'a> {
     candidate: Option<Value>,
 }
 
-/// Writes the records of `work` that have no vector to a new file beside `database`; nothing if there are none.
+/// Writes the records of `work` that have no vector to a new file beside `database`. Returns `None`
+/// if there are none.
 pub(super) fn write_moved(
     directory: &Directory,
     work: &Work,
@@ -66,7 +68,7 @@ pub(super) fn write_moved(
     written.map(|()| Some(path))
 }
 
-/// Writes candidates to a new file; nothing if there are none.
+/// Writes candidates to a new file. Returns `None` if there are none.
 pub(super) fn write_beside(
     candidates: &[Candidate],
     database: &Path,
@@ -80,7 +82,7 @@ pub(super) fn write_beside(
     Ok(Some(path))
 }
 
-/// Writes candidates to the new file `path`, readable by its owner alone.
+/// Writes candidates to the new file `path`, which only its owner can read.
 pub fn write_candidates(candidates: &[Candidate], path: &Path) -> Result<()> {
     write(path, &mut |out| {
         candidates.iter().try_for_each(|candidate| {
@@ -100,18 +102,18 @@ pub fn write_candidates(candidates: &[Candidate], path: &Path) -> Result<()> {
     })
 }
 
-/// Takes one line.
+/// Writes one line.
 type Out<'a> = &'a mut dyn FnMut(&Line<'_>) -> Result<()>;
 
-/// Writes a new file, makes it durable and reads it back. Nothing is left of one that fails. The file
-/// belongs to the owner of its directory.
+/// Writes a new file, syncs it and reads it back. A file that fails is removed. The file belongs to
+/// the owner of its directory.
 fn write(path: &Path, fill: &mut dyn FnMut(Out<'_>) -> Result<()>) -> Result<()> {
     let failed = |source: std::io::Error| Error::io("cannot write", path, source);
     let mut options = std::fs::OpenOptions::new();
     options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // A file that was there before is not this one, and stays.
+    // This fails if the file exists, so the removal below never deletes another file.
     let file = loci_files::own::create_with(path, &options).map_err(failed)?;
     let attempt = || -> Result<()> {
         let mut writer = BufWriter::new(file);
@@ -125,11 +127,13 @@ fn write(path: &Path, fill: &mut dyn FnMut(Out<'_>) -> Result<()>) -> Result<()>
         let file = writer
             .into_inner()
             .map_err(|error| failed(error.into_error()))?;
+        // The caller deletes these records from the database afterwards, so both the contents and
+        // the name must be durable first.
         file.sync_all().map_err(failed)?;
         drop(file);
         sync_parent(path)?;
         if digest(path).map_err(failed)? != written.digest128() {
-            let detail = "what was written is not what is read back".into();
+            let detail = "the contents differ from what was written".into();
             return Err(Error::Corrupt {
                 what: "the file".into(),
                 path: path.to_owned(),
@@ -140,7 +144,8 @@ fn write(path: &Path, fill: &mut dyn FnMut(Out<'_>) -> Result<()>) -> Result<()>
     };
     let result = attempt();
     if result.is_err() {
-        // Half a file must not be taken for a whole one; the first error is the one to report.
+        // An incomplete file must not be mistaken for a complete one. The first error is the one to
+        // report.
         _ = std::fs::remove_file(path);
     }
     result

@@ -1,4 +1,4 @@
-//! New vectors for records whose vector is nowhere, from their texts.
+//! Computes new vectors from the texts of records whose vector is in no file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use loci_core::{Embedder, Error, Result};
 use crate::directory::Directory;
 use crate::survey::{Live, Origin, Survey};
 
-/// Texts that are embedded at a time.
+/// How many texts are embedded at a time.
 const BATCH: usize = 64;
 
-/// The models that made the vectors of the collections, in the order of [`Directory::collections`]; nothing for a collection whose model is not
-/// known, not at hand or not needed.
+/// The models of the collections, in the order of [`Directory::collections`]. `None` for a
+/// collection whose model is unknown, unavailable or not needed.
 #[derive(Clone, Default)]
 pub struct Models(pub Vec<Option<Arc<dyn Embedder>>>);
 
@@ -29,7 +29,8 @@ impl Models {
         self.0.get(collection).is_some_and(Option::is_some)
     }
 
-    /// Vectors for the records of a collection that have a text and no vector, by their position.
+    /// Embeds the records of a collection that have a text and no vector. The vectors are keyed by
+    /// the position of the record.
     pub(super) fn embed(
         &self,
         directory: &Directory,

@@ -1,6 +1,8 @@
-//! Rows above the watermark that ChromaDB would choke on: a vector is missing or of another length.
+//! Fixes queue rows above the watermark that ChromaDB cannot apply, because a vector is missing or
+//! has the wrong length.
 //!
-//! The record is kept: it is made with its metadata and without a vector, as a record that needs embedding.
+//! The record is kept with its metadata and without a vector, and is reported as one that needs
+//! embedding.
 
 use std::collections::HashSet;
 
@@ -25,7 +27,7 @@ struct Row {
     usable: bool,
 }
 
-/// Takes unusable vectors out of rows that wait.
+/// Removes unusable vectors from rows above the watermark.
 pub(super) fn settle(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for plan in &work.plans {
@@ -74,7 +76,8 @@ fn waiting(connection: &Connection, plan: &Plan, mark: i64, dimension: usize) ->
     rows.collect()
 }
 
-/// Turns each unusable row into an update without a vector, of a record that exists by then.
+/// Turns each unusable row into an update without a vector, and inserts the record if it does not
+/// exist.
 fn rewrite(connection: &Connection, work: &Work, segment: &str, rows: &[Row]) -> Result<()> {
     let mut exists = connection
         .prepare("SELECT 1 FROM embeddings WHERE segment_id = ?1 AND embedding_id = ?2")?;
@@ -101,7 +104,7 @@ fn rewrite(connection: &Connection, work: &Work, segment: &str, rows: &[Row]) ->
             )?;
             known.insert(&row.id);
         }
-        // An add of a record that exists does nothing.
+        // An add of an existing record has no effect.
         let keeps_metadata = row.operation != ADD || !is_known;
         connection.execute(
             "UPDATE embeddings_queue SET operation = ?2, vector = NULL, encoding = NULL, \
@@ -112,7 +115,8 @@ fn rewrite(connection: &Connection, work: &Work, segment: &str, rows: &[Row]) ->
     Ok(())
 }
 
-/// Takes out documents that are null. ChromaDB up to 0.6 wrote them for records without one; 1.x ends its thread on the first it reads.
+/// Removes null documents. ChromaDB up to 0.6 wrote them for records without a document, and a
+/// thread of ChromaDB 1.x ends when it reads one.
 pub(super) fn null_documents(connection: &Connection, write: bool) -> Result<Vec<Change>> {
     if !has_table(connection, "embeddings_queue")? {
         return Ok(Vec::new());
@@ -131,7 +135,7 @@ pub(super) fn null_documents(connection: &Connection, write: bool) -> Result<Vec
         )?;
     }
     Ok(vec![Change::new(
-        "null documents taken out of the queue",
+        "null documents removed from the queue",
         count,
     )])
 }

@@ -1,4 +1,4 @@
-//! What each collection needs, decided from the files alone.
+//! Decides from the files alone what each collection needs.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::seq::SeqId;
 use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
 
-/// Findings about a collection that a new index does not mend.
+/// Findings about a collection that a new index does not fix.
 const NOT_OF_THE_INDEX: [FindingCode; 13] = [
     FindingCode::DimensionNull,
     FindingCode::DimensionWrong,
@@ -31,7 +31,7 @@ const NOT_OF_THE_INDEX: [FindingCode; 13] = [
     FindingCode::SeqIdMissing,
     FindingCode::SeqIdPoisoned,
 ];
-/// Findings that a new index mends only as far as vectors can be found.
+/// Findings that a new index fixes only if the vectors can be found.
 const OF_MISSING_VECTORS: [FindingCode; 5] = [
     FindingCode::IndexStale,
     FindingCode::LabelsMissing,
@@ -40,54 +40,56 @@ const OF_MISSING_VECTORS: [FindingCode; 5] = [
     FindingCode::VectorsUnreachable,
 ];
 
-/// Index files ahead of their labels. ChromaDB applies the queue again, which loses ids that were deleted and added again.
+/// Index files are ahead of their labels. ChromaDB applies the queue again and loses ids that were
+/// deleted and then added again.
 const INTERRUPTED: FindingCode = FindingCode::LabelsUnknown;
 
-/// Which collections have their vectors written into the queue.
+/// The collections whose vectors are written into the queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice<'a> {
-    /// Those whose index does not serve what the files hold. Records without a vector get one from their model, or are moved into a file.
+    /// Collections whose index does not serve what the files hold. Records without a vector are
+    /// embedded by their model, or moved into a file.
     Damaged(&'a Models),
-    /// Those whose index lies in one of these directories, and nothing else is mended.
+    /// Collections whose index is in one of these directories. Nothing else is repaired.
     Segments(&'a [String]),
 }
 
-/// Everything that is to be written, independent of the files it was read from.
+/// Everything to write, independent of the files that it was read from.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) path: PathBuf,
     pub(crate) plans: Vec<Plan>,
-    /// Sequence numbers are still 8-byte blobs, and ChromaDB will convert them itself.
+    /// Whether sequence numbers are 8-byte blobs that ChromaDB will convert itself.
     pub(super) blob_ids_pending: bool,
     pub(super) full_text_damaged: bool,
-    /// A number above this was never given to a write.
+    /// No write ever got a number above this one.
     pub(super) highest_credible: i64,
-    /// Nothing but the write-back is done.
+    /// Whether vectors are written back and nothing else is repaired.
     pub(super) only_vectors: bool,
 }
 
-/// One collection.
+/// The plan for one collection.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) row: CollectionRow,
-    /// Its place among the collections of the directory.
+    /// The position among the collections of the directory.
     pub(super) index: usize,
     pub(crate) live: Vec<Live>,
-    /// Positions in `live` of records without a vector that are moved into a file.
+    /// Positions in `live` of the records without a vector. They are moved into a file.
     pub(super) moved: Vec<usize>,
-    /// Up to where the records have taken the queue over, as the survey has it.
+    /// How far the records have consumed the queue, according to the survey.
     pub(super) mark: u64,
-    /// Up to where the index files have.
+    /// How far the index files have consumed it.
     pub(super) vector_watermark: Option<u64>,
-    /// The length that its vectors really have.
+    /// The actual length of the vectors.
     pub(super) dimension: Option<usize>,
-    /// The segment of its records, also where the catalog has lost it.
+    /// The segment of the records, even if the catalog has lost it.
     pub(super) metadata_segment: Option<String>,
-    /// ChromaDB 0.6 cannot load the index without a watermark that is gone.
+    /// Whether a watermark is missing without which ChromaDB 0.6 cannot load the index.
     pub(super) watermark_missing: bool,
-    /// ChromaDB would measure distances otherwise than the metadata says.
+    /// Whether ChromaDB would use another metric than the metadata names.
     pub(super) metric_forgotten: bool,
-    /// Vectors to write into the queue; then the segment is set aside.
+    /// Vectors to write into the queue. Afterwards the segment is quarantined.
     pub(super) spool: Option<Spool>,
     pub(crate) outcome: CollectionRepair,
 }
@@ -103,7 +105,7 @@ impl Work {
             .iter()
             .zip(surveys)
             .enumerate()
-            // What the catalog has lost has no place there to be written back to.
+            // A collection that is lost from the catalog has no row to write back to.
             .filter(|(_, (row, _))| !row.lost)
             .map(|(index, (row, survey))| Plan::prepare(directory, (index, row), survey, choice))
             .collect::<Result<_>>()?;
@@ -117,7 +119,7 @@ impl Work {
         })
     }
 
-    /// Says which records stay without a vector.
+    /// A message about the records that stay without a vector.
     fn without_vectors(&self) -> Option<String> {
         let count: usize = self
             .plans
@@ -134,7 +136,7 @@ impl Work {
 
     pub(super) fn report(&self, findings: Vec<Finding>, dry_run: bool) -> RepairReport {
         let notes = self.blob_ids_pending.then(|| {
-            "sequence ids are blobs and stay so: ChromaDB converts them itself when it next opens the directory".to_owned()
+            "sequence ids are stored as blobs; ChromaDB converts them when it next opens the directory".to_owned()
         });
         RepairReport {
             path: self.path.clone(),
@@ -156,7 +158,8 @@ impl Plan {
     ) -> Result<Self> {
         let path = directory.path();
         let chosen = match choice {
-            // An index must not name records that are moved away, and must get those that are embedded.
+            // The index must not name records that are moved, and must include those that are
+            // embedded.
             Choice::Damaged(models) => {
                 let needs_index = models.has(index) || !is_written_back(path, row, &survey);
                 is_damaged(path, row, &survey) || survey.counts.missing > 0 && needs_index
@@ -176,7 +179,7 @@ impl Plan {
             None
         };
         let (mut outcome, without) = outcome(row, &survey, spool.as_ref());
-        // Vectors that are there and cannot be read are not lost.
+        // Vectors in files that cannot be read are not counted as lost.
         let readable = survey
             .findings
             .iter()
@@ -212,26 +215,26 @@ impl Plan {
         })
     }
 
-    /// Up to where the records have taken the queue over, as the database holds numbers.
+    /// How far the records have consumed the queue, as a number that SQLite can store.
     pub(super) fn watermark(&self) -> i64 {
         i64::try_from(self.mark).unwrap_or(0)
     }
 
-    /// Records that are moved into a file.
+    /// The records that are moved into a file.
     pub(super) fn moved(&self) -> impl Iterator<Item = &Live> {
         self.moved
             .iter()
             .filter_map(|position| self.live.get(*position))
     }
 
-    /// The segment directory that ChromaDB must not see again.
+    /// The segment directory that ChromaDB must not load again.
     pub(crate) fn directory_to_rename(&self) -> Option<&str> {
         self.spool.as_ref()?;
         self.row.vector_segment.as_deref()
     }
 }
 
-/// Whether writing the vectors back gives ChromaDB more, or anything at all.
+/// Whether writing the vectors back makes more of them reachable for ChromaDB.
 pub(crate) fn is_damaged(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
     if is_written_back(path, row, survey) {
         return false;
@@ -251,8 +254,9 @@ pub(crate) fn is_damaged(path: &Path, row: &CollectionRow, survey: &Survey) -> b
         })
 }
 
-/// The state that a repair leaves: no index, no watermark of it, and every vector there is in the queue.
-/// Whatever is still said against it, writing the same again mends nothing.
+/// Whether the collection is in the state that a repair leaves: no index, no watermark for it, and
+/// every available vector in the queue. Writing the same again fixes none of the remaining
+/// findings.
 fn is_written_back(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
     let has_index = row
         .vector_segment
@@ -266,7 +270,7 @@ fn is_written_back(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
     !has_index && !marked && !elsewhere && survey.ghosts.is_empty()
 }
 
-/// What became of the vectors, and the positions of the records without one.
+/// The report about the vectors, and the positions of the records without one.
 fn outcome(
     row: &CollectionRow,
     survey: &Survey,

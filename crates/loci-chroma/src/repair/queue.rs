@@ -1,8 +1,9 @@
-//! Vectors into the queue, from which ChromaDB builds its index.
+//! Writes vectors into the queue, from which ChromaDB builds its index.
 //!
-//! Rows up to the watermark M of the metadata are applied to the index alone, so an upsert there restores a vector and leaves its record as
-//! it is. Numbers of the queue are shared by all collections and never run backwards: the highest row must not fall below any
-//! watermark, or what ChromaDB writes next would count as already seen.
+//! ChromaDB applies rows up to the watermark M of the metadata only to the index, so an upsert
+//! there restores a vector and leaves its record unchanged. All collections share the numbers of
+//! the queue, which only grow. The highest row must not fall below any watermark, or ChromaDB would
+//! skip its next writes as already seen.
 
 use std::path::Path;
 
@@ -19,15 +20,15 @@ use crate::queue::NUMBER_HOLDER;
 
 const UPSERT: i64 = 2;
 const DELETE: i64 = 3;
-/// Rows of one collection: a topic ends with its id.
+/// Selects the rows of one collection, whose topic ends with its id.
 pub(super) const OWN: &str = "substr(topic, -length(?1)) = ?1";
 
-/// Writes the vectors of every collection whose index is given up.
+/// Writes the vectors of every collection whose index is discarded.
 pub(super) fn write_back(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     for plan in &work.plans {
         let Some(spool) = &plan.spool else { continue };
-        changes.push(Change::new("indexes given up, to be built anew", 1));
+        changes.push(Change::new("indexes discarded, to be rebuilt", 1));
         changes.push(Change::new(
             format!("vectors of `{}` written into the queue", plan.row.name),
             spool.len() as u64,
@@ -94,7 +95,7 @@ fn insert_all(
              VALUES (?1, ?2, ?3, ?4, ?5, 'FLOAT32', '{}')",
         )
         .map_err(failed)?;
-    // The numbers run downwards, the records upwards.
+    // Numbers descend and records ascend.
     let mut numbers = numbers.iter().rev();
     spool.for_each(&mut |position, vector| {
         let (Some(live), Some(number)) = (plan.live.get(position), numbers.next()) else {
@@ -110,7 +111,7 @@ fn insert_all(
     })
 }
 
-/// The topic under which the collection's rows stand in the queue.
+/// The topic of the collection's rows in the queue.
 fn topic(connection: &Connection, plan: &Plan) -> rusqlite::Result<String> {
     let known: Option<String> = connection
         .query_row(
@@ -122,7 +123,7 @@ fn topic(connection: &Connection, plan: &Plan) -> rusqlite::Result<String> {
     Ok(known.unwrap_or_else(|| format!("persistent://default/default/{}", plan.row.id)))
 }
 
-/// Up to `wanted` numbers from `mark` downwards that no row has.
+/// Up to `wanted` unused numbers, from `mark` downwards.
 fn free_numbers(connection: &Connection, mark: i64, wanted: usize) -> rusqlite::Result<Vec<i64>> {
     let mut free = Vec::with_capacity(wanted);
     let mut next = mark;
@@ -147,8 +148,8 @@ fn free_numbers(connection: &Connection, mark: i64, wanted: usize) -> rusqlite::
     Ok(free)
 }
 
-/// A watermark above every number, for files in which records outnumber the numbers below theirs. Rows that
-/// wait above the old one would be skipped by it.
+/// A watermark above every number, for files with more records than numbers below their watermark.
+/// Refuses if rows wait above the old watermark, because ChromaDB would skip them.
 fn raised(connection: &Connection, plan: &Plan, wanted: usize) -> Result<i64> {
     let failed =
         |error: rusqlite::Error| database::failed(Path::new(DATABASE), "numbering", &error);
@@ -158,7 +159,7 @@ fn raised(connection: &Connection, plan: &Plan, wanted: usize) -> Result<i64> {
         .map_err(failed)?;
     if waiting {
         return Err(Error::Corrupt {
-            what: format!("the numbering of collection `{}`", plan.row.name),
+            what: format!("the sequence numbers of collection `{}`", plan.row.name),
             path: DATABASE.into(),
             detail: format!(
                 "{wanted} vectors do not fit below its watermark and later writes wait above it; import it instead"
@@ -189,7 +190,7 @@ fn heights(connection: &Connection) -> rusqlite::Result<(i64, Option<(String, i6
     Ok((highest, mark))
 }
 
-/// Holds the highest number that was ever seen, so that the next write gets a new one.
+/// Stores the highest number ever seen in the queue, so that the next write gets a new one.
 pub(super) fn keep_highest(
     connection: &Connection,
     work: &Work,
@@ -227,7 +228,7 @@ pub(super) fn keep_highest(
     Ok(vec![Change::new("queue brought up to its watermark", 1)])
 }
 
-/// Changes of the same name as one.
+/// Adds up changes that have the same name.
 fn merged(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::new();
     for change in changes {

@@ -1,4 +1,5 @@
-//! Rows of records that do not belong together any more: metadata, documents and the full-text index.
+//! Repairs rows that are out of step with their records: metadata, documents and the full-text
+//! index.
 
 use rusqlite::{Connection, Result};
 
@@ -10,7 +11,8 @@ const FULL_TEXT: &str = "embedding_fulltext_search";
 const FULL_TEXT_SQL: &str =
     "CREATE VIRTUAL TABLE embedding_fulltext_search USING fts5(string_value, tokenize='trigram')";
 
-/// Rows of records that are gone. Left alone they would stick to the next record that gets the number.
+/// Removes rows of records that are gone. Otherwise the next record with the same number would get
+/// them.
 pub(super) fn orphans(connection: &Connection, write: bool) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     if !has_table(connection, "embeddings")? {
@@ -38,7 +40,7 @@ pub(super) fn orphans(connection: &Connection, write: bool) -> Result<Vec<Change
     Ok(changes)
 }
 
-/// Documents that only the full-text index still holds.
+/// Restores documents that only the full-text index holds.
 pub(super) fn documents(connection: &Connection, write: bool) -> Result<Vec<Change>> {
     let content = format!("{FULL_TEXT}_content");
     for table in ["embeddings", "embedding_metadata", content.as_str()] {
@@ -65,7 +67,7 @@ pub(super) fn documents(connection: &Connection, write: bool) -> Result<Vec<Chan
     )])
 }
 
-/// Makes the full-text index anew from the documents if it differs from them in anything.
+/// Rebuilds the full-text index from the documents if the two differ.
 pub(super) fn full_text(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     if !has_table(connection, FULL_TEXT)? || !has_table(connection, "embedding_metadata")? {
         return Ok(Vec::new());
@@ -79,12 +81,12 @@ pub(super) fn full_text(connection: &Connection, work: &Work, write: bool) -> Re
         make_full_text(connection)?;
     }
     Ok(vec![Change::new(
-        "full-text index made anew, entries that were wrong",
+        "full-text index rebuilt, wrong entries",
         wrong.max(1),
     )])
 }
 
-/// Makes and fills the full-text index.
+/// Creates and fills the full-text index.
 pub(super) fn make_full_text(connection: &Connection) -> Result<()> {
     connection.execute_batch(FULL_TEXT_SQL)?;
     connection.execute(
@@ -97,7 +99,8 @@ pub(super) fn make_full_text(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Documents that the index lacks or has otherwise, and entries that are no document. Old versions have empty entries for records without one.
+/// Counts documents that are missing from the index or differ there, and entries without a
+/// document. Old versions have empty entries for records without a document.
 fn differences(connection: &Connection) -> Result<u64> {
     let content = format!("{FULL_TEXT}_content");
     if !has_table(connection, &content)? {

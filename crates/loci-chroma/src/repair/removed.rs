@@ -1,4 +1,5 @@
-//! Records without a vector, taken out of the tables. ChromaDB fails on every filter that touches one. They are in a file by then.
+//! Removes records without a vector from the tables, because ChromaDB fails on every filter that
+//! matches one. They are already durable in a file.
 
 use rusqlite::{Connection, Result, params};
 
@@ -7,7 +8,8 @@ use super::plan::Work;
 use super::queue::OWN;
 use super::report::Change;
 
-/// Takes them out: record, metadata and what waits in the queue. The full-text index follows its documents in a step of its own.
+/// Deletes the records, their metadata and their rows in the queue. A later step updates the
+/// full-text index.
 pub(super) fn remove(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     let lists = has_table(connection, "embedding_metadata_array")?;

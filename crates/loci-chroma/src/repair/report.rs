@@ -1,4 +1,4 @@
-//! What a repair says it did.
+//! The report of a repair.
 
 use std::path::PathBuf;
 
@@ -8,49 +8,50 @@ use serde::Serialize;
 
 use crate::Finding;
 
-/// What was done, or in a dry run would be.
+/// The result of a repair, or its plan in a dry run.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RepairReport {
     /// The directory that was repaired.
     #[serde(serialize_with = "serialize_path")]
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Whether this only says what would be done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// Whether anything was (or would be) changed.
+    /// Whether anything was changed, or would be in a dry run.
     pub changed: bool,
-    /// What was wrong before.
+    /// Problems found before the repair.
     pub findings: Vec<Finding>,
-    /// What was changed in the database.
+    /// Changes to the database.
     pub changes: Vec<Change>,
-    /// Each collection.
+    /// The collections.
     pub collections: Vec<CollectionRepair>,
-    /// Things to know that are no damage.
+    /// Notes that are not about damage.
     pub notes: Vec<String>,
-    /// The database as it was.
+    /// The backup of the database.
     #[serde(serialize_with = "serialize_optional_path")]
     #[schemars(with = "Option<String>")]
     pub backup: Option<PathBuf>,
     /// Segment directories that were renamed.
     pub set_aside: Vec<SetAside>,
-    /// Records without a vector that were moved out of the directory, in JSON lines; absent if there were none, and in a dry run.
+    /// The JSON Lines file with records that have no vector and were moved out of the database.
+    /// Absent if there were none, and in a dry run.
     #[serde(serialize_with = "serialize_optional_path")]
     #[schemars(with = "Option<String>")]
     pub moved_file: Option<PathBuf>,
-    /// Texts whose id is not certain, in JSON lines; absent if there were none, and in a dry run.
+    /// The JSON Lines file with texts of uncertain id. Absent if there were none, and in a dry run.
     #[serde(serialize_with = "serialize_optional_path")]
     #[schemars(with = "Option<String>")]
     pub candidates_file: Option<PathBuf>,
-    /// How many such texts there are.
+    /// How many texts have an uncertain id.
     pub candidates: u64,
 }
 
 impl RepairReport {
-    /// Removes the files of JSON lines again, where the rows that they hold stay in the database.
+    /// Removes the JSON Lines files. Their rows must still be in the database.
     pub(super) fn remove_files(&mut self) {
         let files = [self.moved_file.take(), self.candidates_file.take()];
         for file in files.into_iter().flatten() {
-            // The error that led here is the one to report; a file too many does no harm.
+            // The error that led here is the one to report. A redundant file does no harm.
             _ = std::fs::remove_file(file);
         }
     }
@@ -61,7 +62,7 @@ impl RepairReport {
 pub struct Change {
     /// What was changed.
     pub what: String,
-    /// How many.
+    /// How many times.
     pub count: u64,
 }
 
@@ -79,7 +80,7 @@ impl Change {
 pub struct CollectionRepair {
     /// Its name.
     pub name: String,
-    /// Records before.
+    /// The number of records before the repair.
     pub records: u64,
     /// Whether its vectors were written into the queue.
     pub written_back: bool,
@@ -87,32 +88,34 @@ pub struct CollectionRepair {
     pub from_segment: u64,
     /// Vectors read from the queue.
     pub from_queue: u64,
-    /// Vectors read from directories that were set aside earlier, or that no collection owns.
+    /// Vectors read from quarantined directories, or from directories that belong to no collection.
     pub from_siblings: u64,
-    /// Records whose vector is nowhere: their text must be embedded again.
+    /// Records whose vector is in no file. Their text must be embedded again.
     pub needs_embedding: Vec<String>,
-    /// How many of them were moved out of the directory, into [`RepairReport::moved_file`].
+    /// How many of them were moved into [`RepairReport::moved_file`].
     pub moved: u64,
     /// Records that got a new vector from their text.
     pub embedded: u64,
-    /// Records whose row was gone and was made again.
+    /// Records whose row was lost and was restored.
     pub restored: u64,
-    /// Ids of records that went with damaged pages of the database; only their vectors are left.
+    /// Ids of records that were lost with damaged pages of the database. Only their vectors are
+    /// left.
     pub lost: Vec<String>,
-    /// Ids of records that have lost metadata which is in no file here.
+    /// Ids of records that have lost metadata which no file in the directory holds.
     pub metadata_lost: Vec<String>,
-    /// Ids that the index had and no record has: deleted records, taken out of it.
+    /// Ids in the index that no record has. They belong to deleted records and were removed from
+    /// the index.
     pub ghosts: Vec<String>,
 }
 
 /// A directory that was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SetAside {
-    /// Its path before.
+    /// The old path.
     #[serde(serialize_with = "serialize_path")]
     #[schemars(with = "String")]
     pub from: PathBuf,
-    /// Its path now.
+    /// The new path.
     #[serde(serialize_with = "serialize_path")]
     #[schemars(with = "String")]
     pub to: PathBuf,

@@ -1,4 +1,4 @@
-//! Metadata of records that lost all of theirs, from the rows of the queue that brought it.
+//! Restores the metadata of records that have lost all of it, from the rows of the queue.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::report::Change;
 const ADD: i64 = 0;
 const DELETE: i64 = 3;
 
-/// Restores what the queue still knows of records that have no metadata at all.
+/// Restores the metadata that the queue still holds for records without any.
 pub(super) fn metadata(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for table in ["embeddings", "embedding_metadata", "embeddings_queue"] {
@@ -38,7 +38,7 @@ pub(super) fn metadata(connection: &Connection, work: &Work, write: bool) -> Res
     )])
 }
 
-/// Records without metadata, each with what the queue says it had.
+/// Records without metadata, each with the metadata from the queue.
 fn lost(
     connection: &Connection,
     plan: &Plan,
@@ -68,7 +68,7 @@ fn lost(
             found.remove(&record);
             continue;
         }
-        // An add of a record that existed did nothing.
+        // An add of an existing record had no effect.
         if operation == ADD
             && (found.contains_key(&record) || last.is_some_and(|last| number > last))
         {

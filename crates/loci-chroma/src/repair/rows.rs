@@ -1,4 +1,4 @@
-//! Rows of `embeddings` that are gone, made again for the records that are certain.
+//! Restores lost rows of `embeddings` for records that are certain.
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
@@ -9,7 +9,7 @@ use super::report::Change;
 use super::sequence::stored;
 use crate::survey::Live;
 
-/// Makes the rows, with the numbers that their metadata has.
+/// Inserts the rows, with the numbers that their metadata uses.
 pub(super) fn make(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for plan in &work.plans {
@@ -24,7 +24,7 @@ pub(super) fn make(connection: &Connection, work: &Work, write: bool) -> Result<
             }
         }
     }
-    Ok(vec![Change::new("rows of records made again", count)])
+    Ok(vec![Change::new("rows of records restored", count)])
 }
 
 fn insert(
@@ -38,7 +38,7 @@ fn insert(
         Some(row) => row,
         None => unused(connection)?,
     };
-    // A record that the queue does not name was there when the index was written.
+    // The queue does not name this record, so it was written before the index was.
     let seq = live.seq.or(plan.vector_watermark).unwrap_or(0).max(1);
     let seq = i64::try_from(seq).unwrap_or(1);
     connection.execute(
@@ -49,7 +49,7 @@ fn insert(
         .prepare_cached("SELECT created_at FROM embeddings WHERE id < ?1 ORDER BY id DESC LIMIT 1")?
         .query_row([row], |found| found.get(0))
         .optional()?;
-    // The day of its neighbour is nearer to the truth than today.
+    // The date of its neighbour is closer to the real one than today's date.
     if let Some(day) = day.filter(|day| *day != rusqlite::types::Value::Null) {
         connection.execute(
             "UPDATE embeddings SET created_at = ?2 WHERE id = ?1",
@@ -59,7 +59,7 @@ fn insert(
     Ok(())
 }
 
-/// A number that no row has, and no metadata or text is left under.
+/// A number that no row, metadata or text uses.
 fn unused(connection: &Connection) -> Result<i64> {
     let mut highest = 0;
     for table in [

@@ -1,4 +1,5 @@
-//! Sequence numbers: blobs of old versions and numbers that a conversion spoiled become plain numbers.
+//! Converts sequence numbers to integers: blobs of old versions, and numbers that a wrong
+//! conversion produced.
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
@@ -9,7 +10,7 @@ use super::records::number;
 use super::report::Change;
 use crate::seq::SeqId;
 
-/// Makes `sequence_number(value)` known: the number that a stored value means, or NULL.
+/// Registers `sequence_number(value)`, which returns the number that a stored value means, or NULL.
 pub(super) fn register(connection: &Connection) -> Result<()> {
     connection.create_scalar_function(
         "sequence_number",
@@ -23,14 +24,18 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
     )
 }
 
-/// Makes plain numbers of what can be understood.
-pub(super) fn mend(connection: &Connection, write: bool) -> Result<Vec<Change>> {
+/// Converts the values that can be decoded.
+pub(super) fn convert(connection: &Connection, write: bool) -> Result<Vec<Change>> {
     let blobs = "typeof(seq_id) = 'blob' AND sequence_number(seq_id) IS NOT NULL";
     let spoiled = "typeof(seq_id) = 'integer' AND sequence_number(seq_id) <> seq_id";
     let mut changes = Vec::new();
     for (what, table, condition) in [
-        ("sequence ids of records made numbers", "embeddings", blobs),
-        ("watermarks made numbers", "max_seq_id", blobs),
+        (
+            "sequence ids of records converted to numbers",
+            "embeddings",
+            blobs,
+        ),
+        ("watermarks converted to numbers", "max_seq_id", blobs),
         ("spoiled watermarks decoded", "max_seq_id", spoiled),
     ] {
         if !has_table(connection, table)? {
@@ -51,7 +56,7 @@ pub(super) fn mend(connection: &Connection, write: bool) -> Result<Vec<Change>> 
     Ok(changes)
 }
 
-/// A number as the file stores it: an integer, or an 8-byte big-endian blob.
+/// A number as the file stores it, either an integer or an 8-byte big-endian blob.
 pub(super) fn stored(number: i64, as_blob: bool) -> Value {
     if as_blob {
         Value::Blob(number.to_be_bytes().to_vec())

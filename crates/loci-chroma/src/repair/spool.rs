@@ -1,6 +1,7 @@
-//! The vectors of one collection, taken out of the files before anything is written.
+//! The vectors of one collection, read from the files before anything is written.
 //!
-//! They wait in a temporary file: the database they come from is rewritten while they go into it, and memory does not grow with them.
+//! They are kept in a temporary file, because the database that they come from is rewritten while
+//! they are inserted, and memory use must not grow with their number.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -11,7 +12,7 @@ use loci_core::{Error, Metric, Result};
 use crate::directory::Directory;
 use crate::survey::{Live, Survey};
 
-/// Lengths that vectors may have.
+/// Plausible norms of vectors.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// Vectors of one length, in the order of the records.
@@ -19,12 +20,12 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 pub(crate) struct Spool {
     file: File,
     bytes: usize,
-    /// Positions in the survey's live records.
+    /// Positions in the live records of the survey.
     pub(super) records: Vec<usize>,
     pub(super) digest: Digest,
 }
 
-/// What was recovered, regardless of order.
+/// A summary of the recovered vectors, independent of their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Digest {
     pub(super) count: u64,
@@ -32,7 +33,7 @@ pub(super) struct Digest {
 }
 
 impl Digest {
-    /// Of the vectors that the stored records among `ids` have.
+    /// The digest of the vectors of the stored records among `ids`.
     pub(super) fn of(
         directory: &Directory,
         survey: &Survey,
@@ -63,8 +64,8 @@ impl Digest {
 }
 
 impl Spool {
-    /// Takes every vector of the collection's length that stored records have, and those that were made. Records that only the queue knows
-    /// stay there.
+    /// Reads every vector of the right length that a stored record has, and adds the vectors in
+    /// `made`. Records that are only in the queue stay there.
     pub(super) fn fill(
         directory: &Directory,
         survey: &Survey,
@@ -101,7 +102,7 @@ impl Spool {
         self.records.len()
     }
 
-    /// Gives every vector in order: the position of its record and its bytes.
+    /// Passes each vector in order to `each`, as the position of its record and its bytes.
     pub(super) fn for_each(&self, each: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let mut reader = BufReader::new(&self.file);
         reader.rewind().map_err(unspooled)?;
@@ -114,7 +115,8 @@ impl Spool {
     }
 }
 
-/// The vector of a stored record as the queue holds it; nothing if there is none of the right length.
+/// The vector of a stored record, as the queue stores it. `None` if there is none of the right
+/// length.
 fn bytes_of(
     directory: &Directory,
     survey: &Survey,
@@ -130,7 +132,7 @@ fn bytes_of(
         .map(|vector| stored(&vector, metric)))
 }
 
-/// A vector as the queue holds it.
+/// A vector as the queue stores it.
 fn stored(vector: &[f32], metric: Metric) -> Vec<u8> {
     let scale = scale(vector, metric);
     vector
@@ -139,8 +141,9 @@ fn stored(vector: &[f32], metric: Metric) -> Vec<u8> {
         .collect()
 }
 
-/// 1, but for a cosine vector of a length that no embedder gives what makes it 1: such a length is garbage, and ChromaDB would lose the
-/// direction when it divides by it.
+/// The factor to apply to a vector. It is 1, except for a cosine vector of a norm that no embedder
+/// produces. Such a norm is garbage, and ChromaDB would lose the direction when it divides by it,
+/// so the factor makes the norm 1.
 fn scale(vector: &[f32], metric: Metric) -> f64 {
     let length = vector
         .iter()
@@ -156,7 +159,7 @@ fn scale(vector: &[f32], metric: Metric) -> f64 {
 
 fn unspooled(source: io::Error) -> Error {
     Error::io(
-        "cannot keep vectors for a moment in",
+        "cannot write temporary vectors to",
         std::env::temp_dir(),
         source,
     )

@@ -1,4 +1,4 @@
-//! Rows that describe collections: missing segments, wrong dimensions, forgotten metrics.
+//! Repairs rows that describe collections: missing segments, wrong dimensions and lost metrics.
 
 use rusqlite::{Connection, Result, params};
 use serde_json::json;
@@ -9,11 +9,11 @@ use super::report::Change;
 const METADATA: (&str, &str) = ("urn:chroma:segment/metadata/sqlite", "METADATA");
 const VECTOR: (&str, &str) = ("urn:chroma:segment/vector/hnsw-local-persisted", "VECTOR");
 
-/// Gives every collection the two segments that ChromaDB expects.
+/// Ensures that every collection has the two segments that ChromaDB expects.
 pub(super) fn segments(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for plan in &work.plans {
-        // Records name their segment: a new row must bear the same id.
+        // Records refer to their segment, so a new row must have the same id.
         let missing = [
             (plan.row.vector_segment.is_none(), VECTOR, None),
             (
@@ -37,10 +37,10 @@ pub(super) fn segments(connection: &Connection, work: &Work, write: bool) -> Res
             }
         }
     }
-    Ok(vec![Change::new("segment rows made again", count)])
+    Ok(vec![Change::new("segment rows restored", count)])
 }
 
-/// Writes the dimension that the vectors have.
+/// Corrects the dimension to that of the vectors.
 pub(super) fn dimensions(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for plan in work.plans.iter().filter(|plan| is_dimension_wrong(plan)) {
@@ -62,7 +62,7 @@ fn is_dimension_wrong(plan: &Plan) -> bool {
     plan.dimension.is_some() && plan.dimension != plan.row.dimension
 }
 
-/// Describes the index again where the catalog has lost the description: without it ChromaDB measures by l2.
+/// Restores a lost description of an index. Without one, ChromaDB uses the l2 metric.
 pub(super) fn metrics(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     let mut count = 0;
     for plan in work.plans.iter().filter(|plan| plan.metric_forgotten) {
@@ -77,7 +77,8 @@ pub(super) fn metrics(connection: &Connection, work: &Work, write: bool) -> Resu
     Ok(vec![Change::new("descriptions of indexes restored", count)])
 }
 
-/// What ChromaDB writes for a new collection, with this metric. It refuses filters on kinds of values that `defaults` does not name.
+/// The description that ChromaDB writes for a new collection with this metric. ChromaDB refuses
+/// filters on value types that `defaults` does not name.
 fn description(plan: &Plan) -> String {
     let switch = |enabled: bool| json!({ "enabled": enabled, "config": {} });
     let vectors = |enabled: bool| {

@@ -1,4 +1,4 @@
-//! What happens between the steps of a repair, which from outside only a kill or a bug can show.
+//! Tests of the states between the steps of a repair.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A copy of a small directory that ChromaDB 0.6.3 wrote, with one header cut off.
+/// A copy of a small directory that ChromaDB 0.6.3 wrote, with a truncated header.
 fn damaged() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let palace = folder.path().join("palace");
@@ -62,7 +62,7 @@ fn a_kill_after_the_commit_loses_nothing_and_a_second_run_finishes() {
     let saved = report.collections[0].from_segment + report.collections[0].from_queue;
     assert!(saved > 30);
     prepared.commit(&mut report, "20260101-000000").unwrap();
-    // Nothing was renamed: the process is gone.
+    // Simulate a kill before the renames.
     let report = repair(&palace, &RepairOptions::default()).unwrap();
     assert_eq!(report.set_aside.len(), 1);
     assert_eq!(report.collections[0].from_queue, saved);
@@ -107,7 +107,7 @@ fn a_write_between_the_backup_and_the_lock_is_seen() {
     }
 }
 
-/// Killed between two renames, a repair of a database that SQLite cannot read left a directory without any.
+/// A kill between two renames used to leave a directory without a database.
 #[test]
 fn there_is_a_database_at_every_moment_of_its_replacement() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The result read back: every record, and bit for bit every vector that was written.
+//! Reads the result back and compares every record, and every written vector bit for bit.
 
 use loci_core::{Error, Result};
 
@@ -6,7 +6,7 @@ use super::plan::{Plan, Work};
 use super::spool::Digest;
 use crate::directory::Directory;
 
-/// Refuses when what is there now is less than what was recovered.
+/// Fails if the directory holds less than was recovered.
 pub(super) fn verify(work: &Work) -> Result<()> {
     let directory = Directory::open(&work.path)?;
     for plan in &work.plans {
@@ -41,8 +41,8 @@ pub(super) fn verify(work: &Work) -> Result<()> {
 
 fn refused(work: &Work, plan: &Plan, detail: &str) -> Error {
     Error::Corrupt {
-        what: format!("the mended collection `{}`", plan.row.name),
+        what: format!("the repaired collection `{}`", plan.row.name),
         path: work.path.clone(),
-        detail: format!("the counts do not add up: {detail}; everything was put back as it was"),
+        detail: format!("the counts do not add up: {detail}; all changes were undone"),
     }
 }

@@ -1,7 +1,8 @@
-//! Watermarks that are gone, and those that no write can get above.
+//! Restores lost watermarks, and lowers those that no write can exceed.
 //!
-//! ChromaDB skips every entry of the queue up to a watermark. Above the largest number of SQLite there
-//! is none for the next write, so such a watermark is lowered. The queue is not brought up to it.
+//! ChromaDB skips every queue entry up to a watermark. If a watermark is the largest number of
+//! SQLite, the next write cannot get a higher one, so the watermark is lowered. The queue is not
+//! raised to it.
 
 use rusqlite::{Connection, Result, params};
 
@@ -11,7 +12,8 @@ use super::report::Change;
 use super::sequence::stored;
 use crate::queue::{LOWEST_WATERMARK, NUMBER_HOLDER};
 
-/// Lowers watermarks that were never the number of a write, and removes the rows that hold such numbers.
+/// Lowers watermarks that no write ever had as its number, and removes the rows that hold such
+/// numbers.
 pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     for table in ["max_seq_id", "embeddings_queue"] {
         if !has_table(connection, table)? {
@@ -20,8 +22,9 @@ pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result
     }
     let mut lowered = 0;
     for plan in &work.plans {
-        // The records say themselves what they have taken over. The index does not: entries that it
-        // already has are applied once more, as after a crash before the watermark was written.
+        // The records show how far they have consumed the queue. The index does not, so ChromaDB
+        // applies entries again that it already has, as after a crash before the watermark was
+        // written.
         for (segment, mark) in [
             (&plan.metadata_segment, plan.watermark()),
             (&plan.row.vector_segment, LOWEST_WATERMARK as i64),
@@ -49,19 +52,19 @@ pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result
     Ok(vec![
         Change::new("watermarks beyond every write lowered", lowered),
         Change::new(
-            "rows beyond every write taken out of the queue",
+            "rows beyond every write removed from the queue",
             holders(connection, work, write)?,
         ),
     ])
 }
 
-/// Gives an index that ChromaDB 0.6 cannot load for want of a watermark the lowest one.
+/// Sets the lowest watermark for an index that ChromaDB 0.6 cannot load without one.
 pub(super) fn restore(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
     if !has_table(connection, "max_seq_id")? {
         return Ok(Vec::new());
     }
     let mut count = 0;
-    // An index that is given up needs none.
+    // An index that is discarded needs no watermark.
     let plans = work.plans.iter();
     for plan in plans.filter(|plan| plan.watermark_missing && plan.spool.is_none()) {
         let Some(segment) = &plan.row.vector_segment else {
@@ -78,10 +81,10 @@ pub(super) fn restore(connection: &Connection, work: &Work, write: bool) -> Resu
             )?;
         }
     }
-    Ok(vec![Change::new("watermarks of indexes made again", count)])
+    Ok(vec![Change::new("watermarks of indexes restored", count)])
 }
 
-/// Rows that hold a number which no write has reached.
+/// Removes and counts rows that hold a number which no write has reached.
 fn holders(connection: &Connection, work: &Work, write: bool) -> Result<u64> {
     let found = "FROM embeddings_queue WHERE id = ?1 AND seq_id > ?2";
     let values = params![NUMBER_HOLDER, work.highest_credible];

@@ -1,4 +1,4 @@
-//! A private database filled with the rows that can still be read page by page.
+//! Fills a private database with the rows that are readable page by page.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -8,18 +8,19 @@ use loci_salvage::{DatabaseFile, Value};
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-/// A table that is worth saving.
+/// A table to salvage.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// How it is made where the file's own schema cannot be read; columns in the order of the file.
+    /// The statement that creates it if the file's own schema is unreadable. Columns are in the
+    /// order of the file.
     pub sql: &'static str,
-    /// Whether a row that no readable page assigns to a table looks like one of this table.
+    /// Whether a row that no readable page assigns to a table looks like a row of this table.
     pub fits: fn(&[Value]) -> bool,
 }
 
-/// A row of `embeddings` as the index of its ids has it.
+/// A row of `embeddings`, from the index of its ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexedRow {
     pub(crate) row: i64,
@@ -27,20 +28,21 @@ pub(crate) struct IndexedRow {
     pub(crate) id: String,
 }
 
-/// What the salvage brought.
+/// The result of the salvage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilt {
     /// Rows by table.
     pub rows: BTreeMap<String, u64>,
-    /// Rows that no table wanted, or that another row of the table stood in the way of.
+    /// The number of rows that fit no table, or that conflict with another row of their table.
     pub left: u64,
-    /// Pages and cells that could not be read, the first few.
+    /// The first few pages and cells that could not be read.
     pub damages: Vec<String>,
-    /// Rows of `embeddings` that are gone and that an index of the table still names.
+    /// Lost rows of `embeddings` that an index of the table still names.
     pub(crate) indexed: Vec<IndexedRow>,
-    /// Keys whose row of `embedding_metadata` is gone and that an index of the table still names, by the number of their record.
+    /// Keys of lost rows of `embedding_metadata` that an index of the table still names, by the
+    /// number of their record.
     pub(crate) lost_keys: HashMap<i64, Vec<String>>,
-    /// Tables of which no page and no cell is damaged.
+    /// Tables without a damaged page or cell.
     pub(crate) whole: Vec<&'static str>,
 }
 
@@ -67,7 +69,7 @@ pub(super) fn rebuild(
         detail: error.to_string(),
     })?;
     let connection = Connection::open(target).map_err(|error| unsaved(&error))?;
-    // What refers to a lost row is saved all the same.
+    // Rows that refer to a lost row are saved too.
     connection
         .pragma_update(None, "foreign_keys", false)
         .map_err(|error| unsaved(&error))?;
@@ -122,6 +124,7 @@ pub(super) fn rebuild(
         });
         match failure.take() {
             Some(error) => return Err(unsaved(&error)),
+            // The target is private and temporary, so a crash here loses nothing.
             None => transaction.commit().map_err(|error| unsaved(&error))?,
         }
         report
@@ -146,7 +149,7 @@ pub(super) fn rebuild(
     Ok((connection, rebuilt))
 }
 
-/// The entries of the unique index over segment and id whose row could not be read.
+/// The entries of the unique index over segment and id whose row is unreadable.
 fn indexed_rows(connection: &Connection, file: &DatabaseFile) -> rusqlite::Result<Vec<IndexedRow>> {
     const TABLE: &str = "embeddings";
     let roots: HashSet<u32> = file
@@ -189,7 +192,7 @@ fn indexed_rows(connection: &Connection, file: &DatabaseFile) -> rusqlite::Resul
 /// The table of metadata.
 const METADATA: &str = "embedding_metadata";
 
-/// The entries of the unique index over record and key whose row could not be read.
+/// The entries of the unique index over record and key whose row is unreadable.
 fn lost_keys(
     connection: &Connection,
     file: &DatabaseFile,
@@ -224,8 +227,8 @@ fn lost_keys(
     failed.map_or(Ok(found), Err)
 }
 
-/// Makes the tables as the file's schema says, else as they are known; without constraints that a
-/// damaged file may break.
+/// Creates the tables as the file's schema says, or else as `Table::sql` says. Leaves out
+/// constraints that a damaged file may break.
 fn make_tables(
     connection: &Connection,
     file: &DatabaseFile,
@@ -253,7 +256,7 @@ fn make_tables(
             .iter()
             .map(|(name, _, _)| format!("\"{}\"", name.replace('"', "\"\"")))
             .collect();
-        // Where a column is the rowid, naming both would give it twice.
+        // If a column is the rowid, naming both would assign it twice.
         let (first, marks) = if rowid_column.is_some() {
             (String::new(), names.len())
         } else {
@@ -277,7 +280,7 @@ fn make_tables(
     Ok(made)
 }
 
-/// Name, type and place in the primary key of a column.
+/// The name, type and position in the primary key of a column.
 type Column = (String, String, i64);
 
 fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
@@ -287,28 +290,29 @@ fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Colu
         .collect()
 }
 
-/// A table as the file itself makes it.
-struct Theirs {
+/// A table as the file's own statement creates it.
+struct FileTable {
     sql: String,
     columns: Vec<Column>,
 }
 
-/// The file's own statement, tried apart, if it makes this table with columns that are known, or with all that are: a damaged or forged
-/// one makes another table, misspells columns, or does more than make a table.
-fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<Theirs> {
+/// Tries the file's own statement in a separate database. Accepts it if it creates this table with
+/// known columns only, or with all known columns. A damaged or forged statement creates another
+/// table, misspells columns, or does more than create a table.
+fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<FileTable> {
     let lower = sql.trim_start().to_ascii_lowercase();
     if !lower.starts_with("create table") || lower.contains("select") || lower.contains("values") {
         return None;
     }
     let apart = Connection::open_in_memory().ok()?;
     apart.pragma_update(None, "foreign_keys", false).ok()?;
-    // `execute` takes one statement alone: nothing can be smuggled in behind it.
+    // `execute` accepts a single statement, so nothing can follow it.
     apart.execute(sql, []).ok()?;
     let columns = columns_of(&apart, table).ok()?;
     let has = |columns: &[Column], name: &str| columns.iter().any(|(column, _, _)| column == name);
     let all_known = columns.iter().all(|(name, _, _)| has(known, name));
     let all_there = known.iter().all(|(name, _, _)| has(&columns, name));
-    (!columns.is_empty() && (all_known || all_there)).then(|| Theirs {
+    (!columns.is_empty() && (all_known || all_there)).then(|| FileTable {
         sql: sql.to_owned(),
         columns,
     })

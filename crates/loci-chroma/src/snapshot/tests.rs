@@ -1,4 +1,4 @@
-//! What reading a foreign database must never do, and what it must still read.
+//! Tests of what a snapshot must never do, and of what it must still read.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -21,11 +21,11 @@ use crate::lost_rows::LostRows;
 use crate::pickle::LabelMap;
 use crate::queue::Entry;
 
-/// What ChromaDB answers while an id is in the records and not in the index.
+/// How ChromaDB behaves while an id is in the records and not in the index.
 const UNREACHABLE: &str = "ChromaDB does not find these records by vector, and every filtered query or get with embeddings that \
                            touches one fails with \"Error finding id\"";
 
-/// Everything a check may look at.
+/// The input of all checks.
 pub(super) struct Scene<'a> {
     pub(super) directory: &'a Directory,
     pub(super) row: &'a CollectionRow,
@@ -33,14 +33,14 @@ pub(super) struct Scene<'a> {
     pub(super) records: &'a Records,
     pub(super) segment: Option<&'a Segment>,
     pub(super) map: Option<&'a LabelMap>,
-    /// Why the index files cannot be read although they are there.
+    /// Why the index files are unreadable although they exist.
     pub(super) problem: Option<&'a str>,
-    /// Why the index files are not those of this collection.
+    /// Why the index files belong to another collection.
     pub(super) foreign: Option<&'a Foreign>,
     pub(super) base: &'a Base,
     pub(super) lengths: &'a HashMap<usize, u64>,
     pub(super) lost: &'a LostRows,
-    /// Its place among the collections.
+    /// The position among the collections.
     pub(super) collection: usize,
 }
 
@@ -83,12 +83,12 @@ impl Scene<'_> {
             let records = self.records.stored.len() as u64;
             let message = if self.row.is_stray_segment() {
                 format!(
-                    "{} a segment that the catalog does not have, so no collection has them",
+                    "{} a segment that is not in the catalog, so they belong to no collection",
                     counted(records, "record names", "records name")
                 )
             } else {
                 format!(
-                    "{} to no collection: the catalog has lost it, and its name with it",
+                    "{} to no collection; the catalog has lost the collection and its name",
                     counted(records, "record belongs", "records belong")
                 )
             };
@@ -96,7 +96,7 @@ impl Scene<'_> {
                 Finding::new("collection_lost", Severity::Error, message)
                     .with("collection_id", self.row.id.as_str())
                     .with("records", records)
-                    .then("ChromaDB does not know that they are there")
+                    .then("ChromaDB does not know about them")
                     .fix(self.import()),
             );
             return;
@@ -130,7 +130,7 @@ impl Scene<'_> {
                 Finding::new(
                     "dimension_null",
                     Severity::Warning,
-                    format!("the catalog does not know that vectors have {real} numbers"),
+                    format!("the catalog has no dimension; the vectors have {real} numbers"),
                 )
                 .with("real", real)
                 .then("queries find nothing and embeddings are left out until the next write")
@@ -141,13 +141,13 @@ impl Scene<'_> {
                     "dimension_wrong",
                     Severity::Error,
                     format!(
-                        "the catalog says {recorded} numbers a vector, the vectors have {real}"
+                        "the catalog records dimension {recorded}, but the vectors have {real} numbers"
                     ),
                 )
                 .with("recorded", recorded)
                 .with("real", real)
                 .then(
-                    "queries and writes are refused, and embeddings come back with a wrong length",
+                    "queries and writes are refused, and embeddings are returned with a wrong length",
                 )
                 .fix(self.repair()),
             ),
@@ -186,11 +186,11 @@ impl Scene<'_> {
                 Finding::new(
                     "index_unreadable",
                     Severity::Error,
-                    "the index files are there and cannot be read",
+                    "the index files exist but cannot be read",
                 )
                 .file(format!("{name}/{INDEX_DATA}"))
                 .with("problem", problem)
-                .then("ChromaDB refuses every call on the collection, or takes it for empty")
+                .then("ChromaDB refuses every call on the collection, or treats it as empty")
                 .fix(Fix::MakeReadable),
             );
             return;
@@ -208,7 +208,7 @@ impl Scene<'_> {
             let lost = survey.unreachable.len();
             if survey.vector_watermark.is_some() && !survey.live.is_empty() {
                 let (severity, then) = if lost == 0 {
-                    (Severity::Note, "ChromaDB builds them anew from the queue")
+                    (Severity::Note, "ChromaDB rebuilds them from the queue")
                 } else {
                     (Severity::Warning, UNREACHABLE)
                 };
@@ -216,7 +216,7 @@ impl Scene<'_> {
                     Finding::new(
                         "index_missing",
                         severity,
-                        "the index files are gone, and the watermark says that they were written",
+                        "the index files are missing, although the watermark says that they were written",
                     )
                     .file(format!("{name}/{INDEX_DATA}"))
                     .with("watermark", survey.vector_watermark.unwrap_or(0))
@@ -227,7 +227,7 @@ impl Scene<'_> {
             }
             return;
         };
-        // Labels that stand twice are told once, as what they mean.
+        // Duplicate labels are reported once, by their meaning.
         let others = segment
             .findings()
             .iter()
@@ -252,19 +252,19 @@ impl Scene<'_> {
                 Finding::new(
                     "pickle_missing",
                     Severity::Error,
-                    "the file that says which vector is whose is gone",
+                    "the file that maps ids to vectors is missing",
                 )
                 .file(file)
                 .with("elements", segment.count() as u64)
                 .with("matched_by_order", rebuilt as u64)
-                .then("opening the directory with ChromaDB destroys the vectors in data_level0.bin: do not")
+                .then("opening the directory with ChromaDB destroys the vectors in data_level0.bin; do not open it")
                 .fix(self.repair()),
             ),
             Some(map) if map.damage.is_some() => found.push(
                 Finding::new(
                     "pickle_damaged",
                     Severity::Error,
-                    "the file that says which vector is whose cannot be read to its end",
+                    "the file that maps ids to vectors cannot be read completely",
                 )
                 .file(file)
                 .with("problem", map.damage.as_deref().unwrap_or_default())
@@ -292,7 +292,7 @@ impl Scene<'_> {
                 Finding::new(
                     "order_contradicted",
                     Severity::Note,
-                    "ids were matched with vectors by their order, and a vector in the queue proved that wrong; none of it was used",
+                    "ids were matched with vectors by their order, but a vector in the queue contradicts that; these matches were not used",
                 )
                 .with("records", survey.live.len() as u64),
             );
@@ -307,12 +307,12 @@ impl Scene<'_> {
                     "metric_forgotten",
                     Severity::Warning,
                     format!(
-                        "the catalog's description of the index is gone; the metadata says {}",
+                        "the catalog has lost the description of the index; the metadata says {}",
                         self.row.metric.as_str()
                     ),
                 )
                 .with("metric", self.row.metric.as_str())
-                .then("ChromaDB 1.5 measures by l2 and returns vectors at length 1")
+                .then("ChromaDB 1.5 uses the l2 metric and returns vectors of length 1")
                 .fix(self.repair()),
             );
         }

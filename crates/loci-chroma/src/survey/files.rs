@@ -1,4 +1,5 @@
-//! The index files of one directory. What cannot be read is told, and never keeps the rest from being read.
+//! Reads the index files of one directory. An unreadable file is reported and does not stop the
+//! others.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,28 +9,29 @@ use loci_core::Metric;
 use crate::hnsw::Segment;
 use crate::pickle::{self, LabelMap};
 
-/// The file that says which label is whose.
+/// The file that maps ids to labels.
 pub(crate) const PICKLE: &str = "index_metadata.pickle";
-/// What the ids of so many elements may take in the pickle, twice and with labels.
+/// The maximum size in the pickle of one element's id, stored twice and with labels.
 const PICKLE_BYTES_PER_ELEMENT: u64 = 4096;
-/// No pickle is longer than this.
+/// The maximum length of a pickle.
 const MOST_PICKLE_BYTES: u64 = 1 << 30;
-/// The shortest record of `data_level0.bin` that is possible.
+/// The shortest possible record of `data_level0.bin`.
 pub(crate) const SHORTEST_ELEMENT: u64 = 16;
-/// Pickles of small indexes may be so long all the same.
+/// The pickle of a smaller index may be as long as for this many elements.
 const FEW_ELEMENTS: u64 = 1024;
 
-/// What a directory of index files gives.
+/// The contents of an index directory.
 #[derive(Debug, Default)]
 pub(crate) struct IndexFiles {
     pub(crate) segment: Option<Segment>,
     pub(crate) map: Option<LabelMap>,
-    /// Why the vectors cannot be read although they are there.
+    /// Why the vectors are unreadable although the files exist.
     pub(crate) problem: Option<String>,
 }
 
 impl IndexFiles {
-    /// Opens a directory. A sound header tells the length of vectors; else it is `expected`.
+    /// Opens a directory. The length of vectors comes from a sound header, or else it is
+    /// `expected`.
     pub(crate) fn open(path: &Path, metric: Metric, expected: Option<usize>) -> Self {
         let mut files = Self::default();
         let opened = match Segment::open(path, metric, None) {
@@ -51,7 +53,8 @@ impl IndexFiles {
     }
 }
 
-/// What the pickle says; nothing if there is none. Anything but a regular file of a plausible length is damage.
+/// Reads the pickle; `None` if there is none. Anything but a regular file of a plausible length is
+/// damage.
 pub(crate) fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
     let damaged = |problem: String| {
         Some(LabelMap {
@@ -64,16 +67,16 @@ pub(crate) fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => return damaged(error.to_string()),
     };
-    // Opening a pipe could wait for ever.
+    // Opening a pipe could block forever.
     if !info.is_file() {
-        return damaged("it is no regular file".to_owned());
+        return damaged("it is not a regular file".to_owned());
     }
     let most = (elements + FEW_ELEMENTS)
         .saturating_mul(PICKLE_BYTES_PER_ELEMENT)
         .min(MOST_PICKLE_BYTES);
     if info.len() > most {
         return damaged(format!(
-            "{} bytes are more than the ids of {elements} vectors can take",
+            "{} bytes are more than the ids of {elements} vectors can need",
             info.len()
         ));
     }

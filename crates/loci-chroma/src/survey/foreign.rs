@@ -1,8 +1,8 @@
-//! Index files that lie under the name of a collection and are of another one.
+//! Detects index files that belong to another collection.
 //!
-//! Directories are exchanged by hand, or put back from a copy of another palace. The ids alone do not
-//! show it: collections often number their records alike. The length of the vectors does, and so do
-//! vectors of the queue.
+//! Directories get swapped by hand, or restored from a copy of another palace. The ids alone do not
+//! show it, because collections often number their records alike. The length of the vectors does,
+//! and so do vectors in the queue.
 
 use std::collections::HashMap;
 
@@ -14,17 +14,17 @@ use crate::finding::{Finding, Severity};
 use crate::hnsw::{Segment, VectorState};
 use crate::queue::{Entry, Operation};
 
-/// Vectors of the queue that are compared with the index at most.
+/// The maximum number of queue vectors that are compared with the index.
 const MOST: usize = 64;
-/// Fewer vectors that differ may be of records that were deleted and added again.
+/// Fewer different vectors than this may belong to records that were deleted and added again.
 const FEWEST: usize = 3;
 
-/// Why index files are not those of the collection.
+/// Why index files do not belong to the collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Foreign {
-    /// Their vectors have another length than the catalog and the queue say.
+    /// Their vectors have another length than the catalog and the queue record.
     Dimension { own: usize, index: usize },
-    /// They have other vectors for the ids that the queue added.
+    /// Their vectors differ from the queue for the same ids.
     Vectors { compared: usize, other: usize },
 }
 
@@ -35,7 +35,7 @@ impl Foreign {
                 "index_foreign",
                 Severity::Error,
                 format!(
-                    "the index files are of another collection: their vectors have {index} numbers, \
+                    "the index files belong to another collection; their vectors have {index} numbers, \
                      those of this collection have {own}"
                 ),
             )
@@ -44,19 +44,19 @@ impl Foreign {
             Self::Vectors { compared, other } => Finding::new(
                 "index_foreign",
                 Severity::Error,
-                "the index files are of another collection: for the same ids they have other vectors than the queue",
+                "the index files belong to another collection; for the same ids, their vectors differ from the queue",
             )
             .with("compared", *compared)
             .with("different", *other),
         };
         finding.then(
-            "ChromaDB refuses queries, or answers with vectors of other records; nothing of these files is used here",
+            "ChromaDB refuses queries, or answers with vectors of other records; these files are ignored",
         )
     }
 }
 
-/// Whether index files belong to another collection. `queued` is the length of most vectors in the
-/// queue; `vector` fetches one of them.
+/// Whether index files belong to another collection. `queued` is the most common length of vectors
+/// in the queue. `vector` fetches one of them.
 pub(super) fn judge(
     files: &IndexFiles,
     row: &CollectionRow,
@@ -73,7 +73,7 @@ pub(super) fn judge(
         return Ok(None);
     };
     let index = segment.dimension();
-    // The catalog can be wrong too: an index that agrees with the queue is believed against it.
+    // The catalog can be wrong too, so an index that agrees with the queue is trusted.
     match row.dimension.or(queued) {
         Some(own) if own != index && queued != Some(index) => {
             return Ok(Some(Foreign::Dimension { own, index }));
@@ -83,7 +83,7 @@ pub(super) fn judge(
     other_vectors(files, segment, queue, records, vector)
 }
 
-/// Compares the vectors that the queue added with those that the index has for the same ids.
+/// Compares vectors in the queue with those of the index for the same ids.
 fn other_vectors(
     files: &IndexFiles,
     segment: &Segment,
@@ -104,7 +104,7 @@ fn other_vectors(
         .iter()
         .map(|(id, label)| (id.as_str(), *label))
         .collect();
-    // The row tells that this entry made the record and that nothing changed it since.
+    // The row shows that this entry created the record and that nothing has changed it since.
     let added: Vec<(&Entry, u64)> = queue
         .iter()
         .rev()

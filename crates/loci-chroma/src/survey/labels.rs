@@ -1,26 +1,27 @@
-//! Which element of an index belongs to which id. The pickle says so; what it does not say any more is put together again from the
-//! order, which in 1.x is the same for labels and for records.
+//! Maps ids to elements of an index. The pickle holds the mapping. Lost parts are rebuilt from the
+//! order, which in 1.x is the same for labels and records.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
 
-/// Where a record stands among those of its collection: its row number, less the rows of other collections before it.
+/// The position of a record in its collection: its row number minus the rows of other collections
+/// before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowRank {
     pub(crate) row: i64,
 }
 
-/// What is known of the records at the moment the index was written.
+/// The known state of the records when the index was written.
 pub(crate) struct AtFlush<'a> {
-    /// Ids in the order in which they were first added, each with its place: row numbers less the rows of other collections before.
+    /// Ids in the order of insertion, each with its position.
     pub(crate) ids: Vec<(&'a str, RowRank)>,
-    /// Ids that the index holds and that were deleted since: their places are unknown.
+    /// Ids in the index that were deleted since. Their positions are unknown.
     pub(crate) vanished: HashSet<&'a str>,
-    /// Whether labels were given out in that order.
+    /// Whether labels were assigned in that order.
     pub(crate) ordered: bool,
-    /// Every id that a record or an entry of the queue has.
+    /// Every id of a record or a queue entry.
     pub(crate) named: HashSet<&'a str>,
 }
 
@@ -30,16 +31,16 @@ pub(crate) struct Resolved {
     pub(crate) elements: HashMap<String, u32>,
     /// Ids whose element was found by order alone.
     pub(crate) rebuilt: HashSet<String>,
-    /// Labels of the pickle that no element carries.
+    /// Labels in the pickle that no element has.
     pub(crate) missing: Vec<u64>,
-    /// Labels of live elements that the pickle does not know.
+    /// Labels of live elements that are not in the pickle.
     pub(crate) unknown: Vec<u64>,
-    /// Labels that several live elements carry.
+    /// Labels that several live elements have.
     pub(crate) contested: HashSet<u64>,
 }
 
 impl Resolved {
-    /// Whether other elements claim the same label: which of them is right cannot be told.
+    /// Whether other elements have the same label, so that the right one is unknown.
     pub(crate) fn is_contested(&self, segment: &Segment, element: u32) -> bool {
         !self.contested.is_empty()
             && segment
@@ -48,7 +49,7 @@ impl Resolved {
                 .is_some_and(|found| self.contested.contains(&found.label))
     }
 
-    /// Forgets what was found by order alone.
+    /// Drops the matches that were found by order alone.
     pub(crate) fn distrust_order(&mut self) {
         for id in self.rebuilt.drain() {
             self.elements.remove(&id);
@@ -71,7 +72,7 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
     }
     let pairs = map.map_or(&[][..], |map| &map.pairs);
     let known: HashSet<u64> = pairs.iter().map(|(_, label)| *label).collect();
-    // A header that counts too few hides elements; only those that the pickle names are believed.
+    // A header with too low a count hides elements. Only those that the pickle names are trusted.
     for (index, element) in segment.elements().iter().enumerate().skip(segment.count()) {
         let wanted = known.contains(&element.label) && !by_label.contains_key(&element.label);
         if wanted && !element.deleted && element.vector == VectorState::Good {
@@ -81,7 +82,8 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
     let complete = map.is_some_and(|map| map.damage.is_none() && map.disputed == 0);
     let mut used: HashSet<u64> = HashSet::new();
     let is_known = |id: &str| at.named.contains(id);
-    // A length that swallows other entries puts the rest out of step: ids then stand beside their neighbours' labels.
+    // A damaged length that swallows entries puts the rest out of step, so that ids are paired with
+    // their neighbours' labels.
     let in_step =
         map.is_some_and(LabelMap::is_cut_short) && pairs.iter().all(|(id, _)| is_known(id));
     let believed = |id: &str, label: u64| {
@@ -123,8 +125,9 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
     resolved
 }
 
-/// Labels for the ids that have none yet, as far as they are certain: between two neighbours whose labels are known, where there are as many
-/// labels as ids, and all of them where row numbers and labels keep one distance throughout.
+/// Certain labels for ids that have none yet. They are certain between two neighbours with known
+/// labels if there are as many labels as ids, and everywhere if row numbers and labels have a
+/// constant distance.
 fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> Vec<(&'a str, u64)> {
     if !rises(at, known) {
         return Vec::new();
@@ -162,8 +165,8 @@ fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> V
     found
 }
 
-/// Row numbers and labels both count what was added. Where nothing else shifted either, they differ by one number throughout; nothing if no
-/// number fits, or more than one.
+/// Row numbers and labels both count insertions. If nothing else shifted either of them, they
+/// differ by a constant. Empty if no constant fits, or more than one.
 fn by_distance<'a>(ids: &[(&'a str, RowRank)], labels: &[u64]) -> Vec<(&'a str, u64)> {
     let set: HashSet<i64> = labels.iter().map(|label| *label as i64).collect();
     let Some((_, first)) = ids.first() else {
@@ -186,7 +189,7 @@ fn by_distance<'a>(ids: &[(&'a str, RowRank)], labels: &[u64]) -> Vec<(&'a str, 
         .collect()
 }
 
-/// Whether the labels that are known rise with the order of the records.
+/// Whether the known labels increase in the order of the records.
 fn rises(at: &AtFlush<'_>, known: &HashMap<&str, u64>) -> bool {
     let mut last = None;
     at.ids.iter().all(|(id, _)| match known.get(id) {

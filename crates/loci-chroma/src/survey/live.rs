@@ -1,4 +1,4 @@
-//! Which records a collection has: the rows of `embeddings`, and the queue's entries that are newer than them.
+//! The records of a collection: the rows of `embeddings`, plus newer queue entries.
 
 use std::collections::HashMap;
 
@@ -9,29 +9,29 @@ use crate::queue::{Entry, Operation};
 use crate::seq::SeqId;
 use crate::snapshot::Snapshot;
 
-/// A record that the collection has.
+/// A record of the collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// `embeddings.id`; `None` for one that is only in the queue.
+    /// `embeddings.id`; `None` for a record that is only in the queue.
     pub(crate) row: Option<i64>,
     pub(crate) id: String,
-    /// Number of the last change that the row knows.
+    /// The number of the last change in the row.
     pub(crate) seq: Option<u64>,
-    /// The queue changes or makes it after the records' watermark.
+    /// Whether the queue creates or changes it after the records' watermark.
     pub(crate) pending: bool,
-    /// Its row is gone; this tells that it was there.
+    /// If its row is lost, the evidence that it existed.
     pub(crate) restored: Option<Evidence>,
 }
 
-/// The records, in the order in which they were first added.
+/// The records, in the order of insertion.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) stored: Vec<Stored>,
-    /// Rows whose sequence id is a blob.
+    /// The number of rows whose sequence id is a blob.
     pub(crate) blob_ids: u64,
-    /// Rows whose sequence id cannot be read or was converted twice.
+    /// The number of rows whose sequence id is unreadable or was converted twice.
     pub(crate) odd_ids: u64,
-    /// Rows whose id is not text.
+    /// The number of rows whose id is not text.
     pub(crate) nameless: u64,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn other_rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result
 }
 
 impl Records {
-    /// The highest number among the rows that are there, without those above `limit`.
+    /// The highest number among the existing rows, ignoring numbers above `limit`.
     pub(crate) fn highest(&self, limit: u64) -> u64 {
         let rows = self
             .stored
@@ -93,7 +93,7 @@ impl Records {
             .unwrap_or(0)
     }
 
-    /// Adds records whose rows are gone, each in its place.
+    /// Inserts records whose rows are lost at their positions.
     pub(crate) fn restore(&mut self, rows: &[RestoredRow]) {
         let restored = rows.iter().map(|restored| Stored {
             row: restored.row,
@@ -107,7 +107,8 @@ impl Records {
             .sort_by_key(|record| (record.row.is_none(), record.row));
     }
 
-    /// Applies the entries after `watermark`, as ChromaDB will; gives the numbers of those that were applied.
+    /// Applies the entries after `watermark` as ChromaDB will. Returns the numbers of the applied
+    /// entries.
     pub(crate) fn replay(&mut self, queue: &[Entry], watermark: u64) -> Vec<u64> {
         let newer: Vec<&Entry> = queue.iter().filter(|entry| entry.seq > watermark).collect();
         let mut applied = Vec::new();

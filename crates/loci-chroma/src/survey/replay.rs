@@ -1,4 +1,5 @@
-//! The index as ChromaDB will have it once it has loaded its files and applied the queue, and which vectors the queue still holds as given.
+//! The index as ChromaDB will have it after it has loaded its files and applied the queue, and the
+//! vectors that the queue still holds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,29 +20,29 @@ pub(crate) enum VectorSource {
 #[derive(Debug, Default)]
 pub(crate) struct Base {
     pub(crate) resolved: Resolved,
-    /// Ids whose vector in the files is not the one that the queue says was written before.
+    /// Ids whose vector in the files differs from an earlier one in the queue.
     pub(crate) contradicted: Vec<String>,
-    /// The order of labels was tried, and the queue proved it wrong.
+    /// Whether matching by label order was tried and contradicted by the queue.
     pub(crate) order_failed: bool,
-    /// Ids that were there when the files were written, as the rows and the queue tell.
+    /// Ids that existed when the files were written, according to the rows and the queue.
     there: HashSet<String>,
 }
 
-/// What the files are compared with.
+/// The data that the files are compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'a> {
     pub(crate) records: &'a Records,
     pub(crate) queue: &'a [Entry],
-    /// Up to where the files have taken the queue over.
+    /// How far the files have consumed the queue.
     pub(crate) watermark: u64,
     /// Whether labels follow the order of records.
     pub(crate) ordered: bool,
-    /// Row numbers of other collections, in order.
+    /// Row numbers of other collections, sorted.
     pub(crate) others: &'a [i64],
 }
 
 impl Base {
-    /// Reads which element is whose. `vector` fetches a vector of the queue, to check samples.
+    /// Maps ids to elements. `vector` fetches a vector from the queue, to check samples.
     pub(crate) fn new(
         segment: Option<&Segment>,
         map: Option<&LabelMap>,
@@ -86,7 +87,8 @@ impl Base {
     }
 }
 
-/// Ids that were there when the files were written, in order, and those of them that are gone since.
+/// The ids that existed when the files were written, in order, and those of them that have been
+/// deleted since.
 fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
     let Sight {
         records,
@@ -132,7 +134,8 @@ fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
             (record.id.as_str(), place)
         })
         .collect();
-    // An update of an id that was not there is ignored; whether it was, nothing tells of a record that came late.
+    // ChromaDB ignores an update of an id that did not exist. For records that were created late,
+    // nothing shows whether they existed.
     let certain = records.stored.iter().all(|record| {
         record.row <= newest_row || first.get(record.id.as_str()) != Some(&Operation::Update)
     });
@@ -149,7 +152,8 @@ fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
     }
 }
 
-/// Entries that were applied to the files before they were written, and that nothing changed since: a check on which element is whose.
+/// Entries that were applied before the files were written and that nothing has changed since. They
+/// check the mapping of ids to elements.
 fn samples<'a>(queue: &'a [Entry], records: &Records, watermark: u64) -> Vec<&'a Entry> {
     const MOST: usize = 64;
     let mut last: HashMap<&str, &Entry> = HashMap::new();
@@ -175,7 +179,7 @@ fn samples<'a>(queue: &'a [Entry], records: &Records, watermark: u64) -> Vec<&'a
     samples
 }
 
-/// Whether two vectors point the same way; lengths may be lost.
+/// Whether two vectors have the same direction. Their lengths may be lost.
 pub(super) fn alike(one: &[f32], other: &[f32]) -> bool {
     if one.len() != other.len() {
         return false;
@@ -190,7 +194,7 @@ pub(super) fn alike(one: &[f32], other: &[f32]) -> bool {
     scale == 0.0 || dot(one, other) / scale > 0.999
 }
 
-/// The index after ChromaDB has applied what is newer than its files.
+/// The index after ChromaDB has applied the entries that are newer than its files.
 pub(crate) fn index_as_chroma_has_it<'a>(
     base: &'a Base,
     queue: &'a [Entry],
@@ -224,8 +228,9 @@ pub(crate) fn index_as_chroma_has_it<'a>(
     index
 }
 
-/// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever cut at its beginning, so the last
-/// vector in it is the current one, but for an add of an id that was there: ChromaDB ignores that.
+/// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever
+/// trimmed at its start, so its last vector of an id is the current one. The exception is an add of
+/// an existing id, which ChromaDB ignores.
 pub(crate) fn exact_vectors<'a>(
     base: &Base,
     queue: &'a [Entry],
@@ -258,7 +263,8 @@ pub(crate) fn exact_vectors<'a>(
             }
         };
         let counts = match entry.operation {
-            // The row tells which add made the record, whatever an id that was damaged in another entry says.
+            // The row shows which add created the record, even if a damaged id in another entry
+            // suggests otherwise.
             Operation::Add => {
                 absent.contains(id) || seqs.get(id) == Some(&Some(entry.seq)) || !was_there()
             }

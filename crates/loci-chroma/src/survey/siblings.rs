@@ -1,5 +1,5 @@
-//! Vectors that are missing, looked for in index files that were set aside: `<uuid>.drift-…` directories, and ones that no collection
-//! claims.
+//! Searches for missing vectors in quarantined index files: `<uuid>.drift-…` directories, and
+//! directories that no collection claims.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 use crate::pickle::LabelMap;
 
-/// Fills in what other directories still hold.
+/// Adds vectors that other directories still hold.
 pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Survey) {
     let mut missing: HashMap<String, usize> = survey
         .live
@@ -23,7 +23,7 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
         return;
     }
     let named: HashSet<String> = survey.live.iter().map(|live| live.id.clone()).collect();
-    for name in directory.set_aside(row.vector_segment.as_deref()) {
+    for name in directory.quarantined(row.vector_segment.as_deref()) {
         let files = IndexFiles::open(&directory.path().join(&name), row.metric, survey.dimension);
         let (Some(segment), Some(map)) = (files.segment, files.map) else {
             continue;
@@ -37,7 +37,7 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
         if is_disputed(directory, row, segment.dimension(), &map) {
             continue;
         }
-        // Which ids were there when it was written is not known: only what its pickle says counts.
+        // The ids at the time of writing are unknown, so only the pickle counts.
         let at = AtFlush {
             ids: map
                 .pairs
@@ -80,8 +80,8 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
     }
 }
 
-/// Whether index files may belong to another collection as well, because the catalog has lost the rows of
-/// both segments. Ids do not distinguish collections that have the same ones.
+/// Whether index files may also belong to another collection, because the catalog has lost the rows
+/// of both segments. Ids do not distinguish collections that have the same ones.
 fn is_disputed(
     directory: &Directory,
     row: &CollectionRow,
@@ -95,7 +95,7 @@ fn is_disputed(
         .filter(|other| other.dimension.is_none_or(|length| length == dimension))
         .filter_map(CollectionRow::record_segment)
         .any(|segment| {
-            // What cannot be read speaks for nothing.
+            // Unreadable rows are not evidence.
             let records = live::rows(directory.snapshot(), segment).unwrap_or_default();
             let mut stored = records.stored.iter();
             stored.any(|record| labels.contains(record.id.as_str()))

@@ -1,4 +1,5 @@
-//! The backend beside the real ChromaDB: each reads what the other, or the test's writer, wrote.
+//! Compares the backend with the real ChromaDB. Each reads what the other, or the writer of the
+//! tests, wrote.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::written::{known, write_out};
 
-/// Runs a script under the real ChromaDB 1.5.9 with the directory as its argument; nothing without that.
+/// Runs a script under the real ChromaDB 1.5.9 with the directory as its argument. `None` if it is
+/// not installed.
 fn chromadb(script: &str, directory: &Path) -> Option<Value> {
     let Some(python) = std::env::var_os("LOCI_PEER_CHROMADB_1_5_9") else {
         println!("SKIPPED: `LOCI_PEER_CHROMADB_1_5_9` names no python");
@@ -55,8 +57,8 @@ fn written() -> Written {
     }
 }
 
-/// ChromaDB compares the text of its migrations, which is its own: it is taken from an empty directory that it makes itself. So are
-/// the columns and indexes that there must be.
+/// ChromaDB compares the text of its migrations with its own, so the text comes from an empty
+/// directory that ChromaDB creates. So do the required columns and indexes.
 const ASK: &str = r#"
 import chromadb, json, sqlite3, sys
 empty = sys.argv[1] + "/empty"
@@ -133,7 +135,7 @@ for space in ["cosine", "l2", "ip"]:
 print(json.dumps(answers))
 "#;
 
-/// Whether two lists of numbers agree up to rounding.
+/// Whether two lists of numbers are equal up to rounding.
 fn agree(one: &[f32], other: &[f32]) -> bool {
     one.len() == other.len()
         && one

@@ -1,4 +1,5 @@
-//! The mirror behind the read-only backend: made once, private, replaced when the directory changes; and what answers say.
+//! The mirror of the read-only backend: it is built once, private, and replaced when the directory
+//! changes. Also tests the warnings of answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
@@ -17,13 +18,13 @@ use tempfile::TempDir;
 
 use crate::written::{known, write_out};
 
-/// When all drawers were added.
+/// The date on which all drawers were added.
 const ADDED: i64 = 1_700_000_000_000;
 
-/// Damages tried.
+/// The number of damages to try.
 const CASES: usize = 30;
 
-/// A directory in ChromaDB's format beside a place for mirrors.
+/// A directory in ChromaDB's format with a cache for mirrors beside it.
 struct Scene {
     root: TempDir,
 }
@@ -59,7 +60,7 @@ impl Scene {
         sql.execute_batch(statement).unwrap();
     }
 
-    /// The mirrors of the directory; there is one shelf.
+    /// The mirrors of the directory. There is one shelf.
     fn shelved(&self) -> Vec<PathBuf> {
         let shelves = entries(&self.mirrors());
         assert_eq!(shelves.len(), 1, "{shelves:?}");
@@ -116,7 +117,7 @@ fn everything(collection: &dyn Collection) -> GetResult {
     collection.get(&get).unwrap()
 }
 
-/// Chooses all that is found.
+/// Selects everything.
 struct Everything;
 
 impl Judge for Everything {
@@ -144,7 +145,7 @@ fn recalled(collection: &dyn Collection) -> RecallResult {
     recall(collection, &probe, &mut Everything).unwrap()
 }
 
-/// Warnings of every call that has some.
+/// The warnings of every call that returns some.
 fn warnings(collection: &dyn Collection) -> Vec<(&'static str, Vec<Warning>)> {
     let all = Selection::all();
     let recent = collection.get_recent(5, &all, Include::GET).unwrap();
@@ -430,7 +431,7 @@ fn a_drawer_has_the_date_that_an_import_would_give_it_and_never_that_of_the_mirr
         drawer(4, "quagga", &json!({})),
     ];
     let scene = Scene::new(vec![collection("notes", 1, drawers)]);
-    // The row of id-3 has lost its date, which the queue still has; id-4 has none anywhere.
+    // The row of id-3 has lost its date, which the queue still has. id-4 has no date anywhere.
     scene.sql(
         "UPDATE embeddings SET created_at = 'nonsense' WHERE embedding_id IN ('id-3', 'id-4');
          UPDATE embeddings_queue SET created_at = '2021-02-03 04:05:06' WHERE id = 'id-3';
@@ -462,7 +463,7 @@ fn a_drawer_has_the_date_that_an_import_would_give_it_and_never_that_of_the_mirr
         };
         assert_eq!(notes.get(&Get::new(selection)).unwrap().ids, [id]);
     }
-    // A search shows the same.
+    // A search returns the same.
     let shown = recalled(&*notes).drawers;
     assert_eq!(shown.len(), dates.len());
     for drawer in shown {
@@ -572,7 +573,7 @@ fn what_does_not_fit_a_palace_is_left_out_and_said() {
     let message = said.unwrap().message();
     for part in [
         "1 records are left out",
-        "1 texts are cut",
+        "1 texts are truncated",
         "2 values of metadata",
     ] {
         assert!(message.contains(part), "{message}");
@@ -624,7 +625,7 @@ fn mempalaces_collections_are_embedded_by_chromadbs_default() {
     assert_eq!(notes.embedder().unwrap(), None);
 }
 
-/// Flips bytes, or cuts the database, or both.
+/// Flips bytes, truncates the database, or both.
 fn damaged(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..random.usize(1..20) {

@@ -1,31 +1,33 @@
-//! What can be saved at best from a damaged directory, by a reader of the files alone.
+//! The best possible result of reading a damaged directory from its files alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expected::close;
 use super::scene::{DATA, Scene};
 
-/// Which records of the first collection still have their vector.
+/// The records of the first collection that still have their vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
-    /// Every one.
+    /// All records.
     All,
-    /// Every one, but perhaps with another length.
+    /// All records, but the length of the vectors may differ.
     Direction,
-    /// Those in the queue alone.
+    /// Only records in the queue.
     Queue,
-    /// Those whose element in the damaged file is unchanged, and those in the queue.
+    /// Records whose element in the damaged file is unchanged, and those in the queue.
     Intact,
-    /// Those that `other` knows too, and those in the queue; vectors may be those of either state.
+    /// Records that `other` knows too, and those in the queue. The vectors may come from either
+    /// state.
     Shared,
-    /// Those that the damaged index itself maps to their vector, and those in the queue.
+    /// Records that the damaged index itself maps to their vector, and those in the queue.
     Mapped,
-    /// No number can be promised.
+    /// No guaranteed number.
     Something,
 }
 
 impl Best {
-    /// Ids of the first collection that a reader must find a vector for. `records` are those that live.
+    /// Ids of the first collection for which a reader must find a vector. `records` are the live
+    /// ones.
     pub fn ids(self, scene: &Scene, records: &BTreeSet<String>) -> BTreeSet<String> {
         let found = match self {
             Self::All | Self::Direction => return records.clone(),
@@ -43,7 +45,7 @@ impl Best {
     }
 }
 
-/// Ids of the first collection that the queue holds a vector for.
+/// Ids of the first collection with a vector in the queue.
 pub fn queue(scene: &Scene) -> BTreeSet<String> {
     let database = scene.pristine_sql();
     let mut statement = database
@@ -53,7 +55,7 @@ pub fn queue(scene: &Scene) -> BTreeSet<String> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Where the parts of an element lie; M is 16 everywhere here.
+/// The offsets of the parts of an element. M is always 16 here.
 #[derive(Clone, Copy)]
 pub struct Layout {
     pub vector: usize,
@@ -71,7 +73,7 @@ impl Layout {
         }
     }
 
-    /// The elements of a file, without what is left at its end.
+    /// The elements of a file, without the rest at its end.
     pub fn elements(self, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         bytes.chunks_exact(self.size)
     }

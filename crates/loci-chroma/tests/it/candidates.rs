@@ -1,4 +1,4 @@
-//! Texts without a certain id, in databases that are cut off.
+//! Texts of uncertain id in truncated databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use loci_chroma::Diagnosis;
 
 use crate::scene::Scene;
 
-/// Cuts the database to so many hundredths of its length.
+/// Truncates the database to this percentage of its length.
 fn cut(scene: &Scene, hundredths: u64) {
     let file = std::fs::File::options().write(true).open(scene.database());
     let file = file.unwrap();

@@ -1,4 +1,5 @@
-//! The catalogue itself: scenes are what they say, damages damage, and the real chromadb behaves as the reference says.
+//! Tests the catalogue of damages itself: scenes are as described, damages do damage, and the real
+//! chromadb behaves as the reference says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +10,7 @@ use crate::damage::{CASES, Case, Chroma, case};
 use crate::peer::{CHROMADB_0_5, CHROMADB_0_6_3, judge};
 use crate::scene::{DATA, PICKLE, Scene};
 
-/// The problems that the real chromadb has with a damaged directory; `None` without it.
+/// The problems of the real chromadb with a damaged directory; `None` if it is not installed.
 fn problems(case: &Case) -> Option<Vec<String>> {
     let scene = case.stage()?;
     let expected = case.expected(&scene);

@@ -1,4 +1,4 @@
-//! The read-only backend keeps the read half of the contract.
+//! The read-only backend fulfils the read half of the contract.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use loci_core::Backend;
 
 use crate::written::{known, write_out};
 
-/// Drawers without a vector are drift to ChromaDB; the contract's answers are compared without that warning.
+/// For ChromaDB, drawers without a vector are drift. The answers of the contract are compared
+/// without that warning.
 fn fixture() -> Through {
     let mirrors = tempfile::tempdir().unwrap();
     Through::new(write_out, move || {

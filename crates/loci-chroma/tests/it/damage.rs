@@ -1,6 +1,7 @@
-//! The catalogue of damages: one function for each way in which directories are found broken, and one flat table of them.
+//! The catalogue of damages: one function for each kind of damage that occurs in practice, and one
+//! flat table of them.
 
-// With their paths, so that another crate can take this file in.
+// With explicit paths, so that another crate can include this file.
 #[path = "damage/database.rs"]
 mod database;
 #[path = "damage/index.rs"]
@@ -19,18 +20,18 @@ use super::scene::{Options, Scene};
 #[derive(Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
-    /// What it is done to; `None` if a peer is missing.
+    /// The scene that it is applied to; `None` if a peer is missing.
     pub scene: fn() -> Option<Scene>,
     pub damage: fn(&Scene),
-    /// What of it lives on.
+    /// The records that survive it.
     pub holds: Holds,
-    /// Which vectors can be had.
+    /// The vectors that can be recovered.
     pub best: Best,
-    /// What the real chromadb 1.5.9 does with it.
+    /// How the real chromadb 1.5.9 reacts.
     pub chroma: Chroma,
 }
 
-/// The records that live in a damaged directory.
+/// The live records of a damaged directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Those of the scene.
@@ -39,18 +40,19 @@ pub enum Holds {
     Other,
     /// Those of the scene that the database or the queue still names.
     Living,
-    /// Those of the scene but for records that lost their row and had neither text nor metadata: nothing tells that they were there.
+    /// Those of the scene, except records that lost their row and had neither text nor metadata.
+    /// Nothing shows that these existed.
     Written,
 }
 
-/// What the real chromadb 1.5.9 does with a damage.
+/// How the real chromadb 1.5.9 reacts to a damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chroma {
-    /// All answers are right.
+    /// All answers are correct.
     Correct,
     /// Wrong answers, errors, a crash or a hang.
     Wrong,
-    /// Memory that nobody wrote decides.
+    /// It depends on uninitialised memory.
     Undefined,
 }
 
@@ -62,7 +64,7 @@ impl Case {
         Some(scene)
     }
 
-    /// Documents, metadata and vectors of everything that lives on.
+    /// Documents, metadata and vectors of all surviving records.
     pub fn expected(&self, scene: &Scene) -> Expected {
         match self.holds {
             Holds::This => scene.expected.clone(),
@@ -78,8 +80,8 @@ impl Case {
         self.best.ids(scene, &records)
     }
 
-    /// How many of the recoverable vectors may stay unfound: ids that the cut of a pickle went through, and one that was deleted and added
-    /// again between two states.
+    /// How many of the recoverable vectors may be missing: ids at the cut of a truncated pickle,
+    /// and one that was deleted and added again between two states.
     pub fn in_doubt(&self, records: usize) -> usize {
         match self.name {
             "crash_truncated_pickle" | "stale_sqlite" => records / 200,
@@ -87,7 +89,7 @@ impl Case {
         }
     }
 
-    /// Vectors that may be given for a record: where two states are mixed, that of either.
+    /// The accepted vectors for a record. If two states are mixed, either is accepted.
     pub fn acceptable<'a>(&self, scene: &'a Scene, id: &str) -> Vec<&'a [f32]> {
         let mixed = self.best == Best::Shared;
         let other = scene.other_expected.as_ref().filter(|_| mixed);
@@ -123,7 +125,8 @@ fn added(scene: &Scene) -> BTreeSet<String> {
         .collect()
 }
 
-/// Everything but records without text and metadata whose row is gone. The rows of a database that SQLite cannot read are asked of a copy.
+/// Everything except records without text and metadata whose row is lost. For a database that
+/// SQLite cannot read, the rows come from an intact copy.
 fn written(scene: &Scene) -> BTreeSet<String> {
     let gone = scene.gone();
     let added = added(scene);
@@ -152,7 +155,7 @@ fn unflushed() -> Option<Scene> {
     Scene::healthy(400, 16, "cosine", options)
 }
 
-/// Nothing was deleted since the index was written, so that labels can be put together by order.
+/// Nothing was deleted since the index was written, so labels can be rebuilt from the order.
 fn calm() -> Option<Scene> {
     let options = Options {
         changes: false,
@@ -161,7 +164,7 @@ fn calm() -> Option<Scene> {
     Scene::healthy(900, 16, "cosine", options)
 }
 
-/// No other collection takes row numbers.
+/// No other collection uses row numbers.
 fn alone() -> Option<Scene> {
     let options = Options {
         second: false,

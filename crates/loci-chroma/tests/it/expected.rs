@@ -1,4 +1,4 @@
-//! What a directory should hold, as the script that wrote it said.
+//! The expected contents of a directory, according to the script that wrote it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// All of a directory.
+/// The contents of a directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Expected {
     /// The release that wrote it.
     pub version: String,
-    /// Ids that may be there: their write was not acknowledged.
+    /// Ids that may exist, because their write was not acknowledged.
     pub uncertain: Vec<String>,
     /// Segment → id → label, for directories of 1.x.
     #[serde(default)]
@@ -24,7 +24,7 @@ pub struct ExpectedCollection {
     pub name: String,
     pub metric: String,
     pub dimension: usize,
-    /// In the order in which chromadb gives them.
+    /// In the order in which chromadb returns them.
     pub records: Vec<ExpectedRecord>,
 }
 
@@ -33,9 +33,9 @@ pub struct ExpectedRecord {
     pub id: String,
     pub document: Option<String>,
     pub metadata: Option<Value>,
-    /// As it was written; `None` for the judge: the vector is lost.
+    /// As it was written. `None` tells the judge that the vector is lost.
     pub embedding: Option<Vec<f32>>,
-    /// As chromadb returned it; in fixtures only.
+    /// As chromadb returned it. Only in fixtures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Vec<f32>>,
 }
@@ -52,12 +52,12 @@ impl Expected {
             .unwrap()
     }
 
-    /// The collection that damages are done to.
+    /// The collection that is damaged.
     pub fn first(&self) -> &ExpectedCollection {
         self.collections.first().unwrap()
     }
 
-    /// The same without the records of the first collection that are not `kept`.
+    /// The same without the records of the first collection that are not in `kept`.
     #[must_use]
     pub fn with_records(&self, kept: &BTreeSet<String>) -> Self {
         let mut changed = self.clone();
@@ -66,7 +66,7 @@ impl Expected {
         changed
     }
 
-    /// The same, where only the `kept` records of the first collection still have a vector.
+    /// The same, with only the `kept` records of the first collection having a vector.
     #[must_use]
     pub fn with_vectors(&self, kept: &BTreeSet<String>) -> Self {
         let mut changed = self.clone();
@@ -100,7 +100,7 @@ impl ExpectedCollection {
     }
 }
 
-/// Equal but for the rounding of normalised × length.
+/// Equal up to the rounding of normalised × length.
 pub fn close(one: &[f32], other: &[f32]) -> bool {
     let scale = other
         .iter()
@@ -112,7 +112,7 @@ pub fn close(one: &[f32], other: &[f32]) -> bool {
             .all(|(a, b)| (a - b).abs() <= 1e-5 * scale)
 }
 
-/// Equal but for their length.
+/// Equal up to their length.
 pub fn same_direction(one: &[f32], other: &[f32]) -> bool {
     let unit = |vector: &[f32]| -> Vec<f32> {
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();

@@ -1,4 +1,5 @@
-//! Directories that somebody made to do harm, or that went wrong in odd ways: nothing outside is touched, nothing hangs, and the rest is read.
+//! Malicious directories, and directories with unusual damage: nothing outside is touched, nothing
+//! hangs, and the rest is read.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +33,7 @@ fn read(path: &Path) -> (u64, u64) {
     })
 }
 
-/// A palace that was downloaded named the home of its reader as a segment, and `repair` renamed it.
+/// A downloaded palace named the reader's home directory as a segment, and `repair` renamed it.
 #[test]
 fn a_segment_that_names_a_place_outside_is_never_touched() {
     for name in ["absolute", "../outside", "."] {
@@ -152,7 +153,7 @@ fn sparse_files_cost_neither_memory_nor_time() {
     }
 }
 
-/// Without its table of collections a directory was called healthy and empty.
+/// Without its table of collections, a directory was reported as healthy and empty.
 #[test]
 fn records_that_no_collection_has_are_found_and_named() {
     let healthy = scene();
@@ -176,7 +177,8 @@ fn records_that_no_collection_has_are_found_and_named() {
     }
 }
 
-/// ChromaDB ignores an add of an id that is there; its vector was taken for the current one once the record had been updated.
+/// ChromaDB ignores an add of an existing id. After an update of the record, the vector of that add
+/// was taken as the current one.
 #[test]
 fn the_vector_of_an_ignored_add_is_not_taken() {
     let Some(scene) = Scene::standard() else {
@@ -226,7 +228,7 @@ fn the_vector_of_an_ignored_add_is_not_taken() {
     );
 }
 
-/// A view of that name answered for ever.
+/// Reading a view of that name never ended.
 #[test]
 fn a_view_in_place_of_a_table_is_not_read() {
     let scene = scene();
@@ -253,7 +255,8 @@ fn a_view_in_place_of_a_table_is_not_read() {
     assert!(records > 0);
 }
 
-/// The statement that makes a table was run, whatever it did besides; one with another name left no table at all.
+/// The statement that creates a table was run, whatever else it did. A statement with another name
+/// created no table at all.
 #[test]
 fn statements_in_a_damaged_schema_are_not_trusted() {
     let healthy = read(&scene().directory);
@@ -270,7 +273,7 @@ fn statements_in_a_damaged_schema_are_not_trusted() {
             [forged],
         )
         .unwrap();
-        // A page that SQLite refuses makes it a matter of salvage.
+        // A page that SQLite refuses forces a salvage.
         sql.execute(
             "UPDATE sqlite_schema SET sql = 'damaged' WHERE name = 'maintenance_log'",
             [],

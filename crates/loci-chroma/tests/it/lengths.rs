@@ -1,4 +1,5 @@
-//! Recorded lengths of cosine vectors that are garbage: the direction is kept, and every other length stays.
+//! Garbage in the recorded lengths of cosine vectors: the direction is kept, and every other length
+//! stays.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use crate::best::Layout;
 use crate::expected::{close, same_direction};
 use crate::scene::{DATA, Scene};
 
-/// Overwrites the lengths of some elements; gives the ids that they belong to.
+/// Overwrites the lengths of some elements. Returns their ids.
 fn spoil(scene: &Scene, values: &BTreeMap<usize, f32>) -> Vec<String> {
     let path = scene.file("length.bin");
     let mut bytes = fs::read(&path).unwrap();
@@ -31,7 +32,7 @@ fn spoil(scene: &Scene, values: &BTreeMap<usize, f32>) -> Vec<String> {
         .collect()
 }
 
-/// Reads everything; gives the ids whose vector came without its length.
+/// Reads everything. Returns the ids whose vector has no known length.
 fn without_length(scene: &Scene) -> Vec<String> {
     let diagnosis = Diagnosis::of(&scene.directory).unwrap();
     let survey = &diagnosis.surveys[0];
@@ -74,7 +75,7 @@ fn a_length_that_is_absurd_beside_the_others_counts_as_lost() {
         .enumerate()
         .map(|(at, value)| (at * 50 + 3, value));
     let mut spoiled = spoil(&scene, &places.collect());
-    // What the queue has as it was given needs no length.
+    // A vector in the queue is in its original form and needs no length.
     let lost = without_length(&scene);
     spoiled.retain(|id| !crate::best::queue(&scene).contains(id));
     assert!(lost.len() >= 5, "{lost:?}");
@@ -88,7 +89,7 @@ fn a_run_of_garbage_lengths_costs_only_lengths() {
     };
     let mut random = fastrand::Rng::with_seed(3);
     let garbage = (200..250).map(|element| {
-        // A real garbage value may by chance be a plausible length; here none is.
+        // In practice, garbage may be a plausible length by chance. None of these values is.
         let value = loop {
             let value = f32::from_bits(random.u32(..));
             if !(0.001..1e5).contains(&value) {

@@ -1,4 +1,5 @@
-//! Records whose row of `embeddings` is gone: every one comes back with its own text, or is among the candidates.
+//! Records whose row of `embeddings` is lost. Each one is recovered with its own text, or is among
+//! the candidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use crate::expected::close;
 use crate::repair::{lines, repaired};
 use crate::scene::{Options, Scene};
 
-/// Everything that was read, and what was found out about it.
+/// Everything that was read, and the diagnosis.
 struct Reading {
     diagnosis: Diagnosis,
     records: BTreeMap<String, Record>,
@@ -38,7 +39,7 @@ impl Reading {
         live.filter(|live| live.restored == Some(wanted)).count()
     }
 
-    /// A number of the finding about rows that are gone.
+    /// A number of the finding about lost rows.
     fn told(&self, code: &str, name: &str) -> Option<u64> {
         let finding = self
             .diagnosis
@@ -47,7 +48,8 @@ impl Reading {
         finding.evidence.get(name)?.as_u64()
     }
 
-    /// What is wrong with the records that were read. Those in `spoiled` lost metadata, and must not have that of others.
+    /// The problems of the records that were read. Those in `spoiled` lost metadata, and must not
+    /// have that of others.
     fn problems(&self, scene: &Scene, spoiled: &BTreeSet<String>) -> Vec<String> {
         let mut problems = Vec::new();
         for (id, read) in &self.records {
@@ -83,7 +85,8 @@ impl Reading {
         problems
     }
 
-    /// Ids of records that are neither read nor among the candidates. Their text must be there, if they had one.
+    /// Ids of records that are neither read nor among the candidates. Their text, if they had one,
+    /// must be there.
     fn dropped(&self, scene: &Scene) -> Vec<String> {
         let candidates = self.diagnosis.directory.candidates().unwrap();
         let texts: BTreeSet<&str> = candidates
@@ -104,7 +107,7 @@ impl Reading {
             .filter(|record| !self.records.contains_key(&record.id))
             .filter(|record| match &record.document {
                 Some(text) => !texts.contains(text.as_str()),
-                // A record without text whose last entry the damage took is named nowhere.
+                // A record without text is named nowhere if the damage removed its last entry.
                 None => {
                     named.contains(&record.id)
                         && !ids.contains(record.id.as_str())
@@ -139,8 +142,9 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
             return;
         };
         let lost = scene.gone();
-        // A record without text and metadata leaves nothing that order could join with its id. Which
-        // rows share a page differs from one directory to the next, so one may be among them.
+        // A record without text and metadata leaves nothing that the order could join with its id.
+        // The rows on a page differ from one directory to the next, so one such record may be among
+        // them.
         let bare = |id: &&String| {
             let record = scene.expected.first().record(id).unwrap();
             evidence == Evidence::Order && record.document.is_none() && record.metadata.is_none()
@@ -175,7 +179,7 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
         );
         for finding in reading.diagnosis.all() {
             assert!(
-                !finding.consequence.contains("in no file here"),
+                !finding.consequence.contains("in none of the files"),
                 "{name}: {finding:?}"
             );
             assert_ne!(finding.code.as_str(), "metadata_orphans", "{name}");
@@ -183,7 +187,8 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
     }
 }
 
-/// The record without metadata leaves one row too few, and rows of another collection lie between: order does not tell.
+/// The record without metadata leaves one row too few, and rows of another collection are in
+/// between, so the order proves nothing.
 #[test]
 fn texts_whose_id_is_not_certain_are_written_to_a_file_and_none_is_dropped() {
     let Some(scene) = Scene::standard() else {
@@ -237,7 +242,7 @@ fn rows_come_back_by_order_also_when_the_queue_was_purged() {
         let Some(scene) = alone(changes) else { return };
         let topic = scene.topic();
         let watermark = "SELECT max(seq_id) FROM max_seq_id";
-        // As after a flush: only the last entry stays.
+        // As after a flush: only the last entry remains.
         let kept: BTreeSet<String> = scene.expected.labels[&scene.vector_segment()]
             .keys()
             .cloned()
@@ -249,7 +254,7 @@ fn rows_come_back_by_order_also_when_the_queue_was_purged() {
         database.execute(&purge, []).unwrap();
         rows::scattered(&scene);
         let reading = Reading::of(&scene);
-        // The newest vectors went with the queue; texts did not.
+        // The newest vectors were lost with the queue. The texts were not.
         let mut problems = reading.problems(&scene, &BTreeSet::new());
         problems.retain(|problem| !problem.contains("another vector"));
         assert_eq!(problems, [""; 0]);
@@ -281,7 +286,7 @@ fn order_tells_nothing_in_a_directory_that_an_old_release_wrote() {
     let segment = scene.metadata_segment();
     let rows = format!("DELETE FROM embeddings WHERE segment_id = '{segment}' AND id % 5 = 2");
     assert!(scene.sql().execute(&rows, []).unwrap() > 3);
-    // Without the entries that hold texts, nothing else tells.
+    // Without the entries that hold texts, there is no other evidence.
     scene
         .sql()
         .execute(
@@ -295,15 +300,15 @@ fn order_tells_nothing_in_a_directory_that_an_old_release_wrote() {
     assert_eq!(reading.dropped(&scene), [""; 0]);
 }
 
-/// What a strike did besides.
+/// The side effects of a strike.
 struct Strike {
-    /// Ids whose metadata it took.
+    /// Ids that lost metadata.
     spoiled: BTreeSet<String>,
-    /// Entries are gone from inside the queue, and with them the newest vectors of some records.
+    /// Entries inside the queue are lost, and with them the newest vectors of some records.
     cut: bool,
 }
 
-/// One random loss of rows, with other damage beside it.
+/// A random loss of rows, combined with other damage.
 fn strike(scene: &Scene, random: &mut fastrand::Rng) -> Strike {
     let database = scene.sql();
     let segment = scene.metadata_segment();
@@ -323,7 +328,7 @@ fn strike(scene: &Scene, random: &mut fastrand::Rng) -> Strike {
         format!("SELECT id FROM embeddings WHERE segment_id = '{segment}' AND {condition}");
     let mut spoiled = BTreeSet::new();
     if random.u8(..3) == 0 {
-        // Metadata of a few of them, and of their neighbours, is gone too.
+        // The metadata of a few of them, and of their neighbours, is lost too.
         let some = format!("id IN ({chosen}) AND (id * 31) % 7 = 2");
         let mut names = database
             .prepare(&format!("SELECT embedding_id FROM embeddings WHERE {some}"))
@@ -346,7 +351,7 @@ fn strike(scene: &Scene, random: &mut fastrand::Rng) -> Strike {
         }
     }
     if random.u8(..3) == 0 {
-        // Text that a record left behind which was deleted long ago.
+        // Text of a record that was deleted long ago.
         for row in (0..count).filter(|row| row % 97 == 5) {
             database
                 .execute(
@@ -378,7 +383,7 @@ fn strike(scene: &Scene, random: &mut fastrand::Rng) -> Strike {
     Strike { spoiled, cut }
 }
 
-/// Entries that are gone from inside the queue take back changes that came last, which no reader can know.
+/// Lost entries inside the queue undo the latest changes, which no reader can know.
 fn strikes(seeds: std::ops::Range<u64>) {
     let mut restored = 0;
     for seed in seeds {

@@ -1,4 +1,4 @@
-//! Directories written by the real chromadb, damaged, and what Loci and the real chromadb make of them.
+//! Directories that the real chromadb wrote, damaged, and how Loci and the real chromadb read them.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

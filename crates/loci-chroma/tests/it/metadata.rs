@@ -1,4 +1,4 @@
-//! Rows of `embedding_metadata` that are gone: every record that comes back with less is named.
+//! Lost rows of `embedding_metadata`: every record that is recovered incompletely is named.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt as _;
@@ -32,7 +32,8 @@ fn zero_pages(scene: &Scene, count: usize) {
     }
 }
 
-/// Ids of records that were read with another text or other metadata than was written, and those that are named as such.
+/// Ids of records that were read with another text or other metadata than was written, and those
+/// that are reported as such.
 fn lessened(scene: &Scene, deleted: bool) -> (BTreeSet<String>, BTreeSet<String>) {
     let found = read(&scene.directory);
     let (mut less, mut named) = (BTreeSet::new(), BTreeSet::new());
@@ -44,7 +45,7 @@ fn lessened(scene: &Scene, deleted: bool) -> (BTreeSet<String>, BTreeSet<String>
             let wanted_metadata = wanted.metadata.as_ref().filter(|value| !value.is_null());
             let differs =
                 record.document != wanted.document || metadata.as_ref() != wanted_metadata;
-            // Nothing is left that tells of deleted rows of a record without a text.
+            // Nothing shows the deleted rows of a record without a text.
             if differs && (wanted.document.is_some() || !deleted) {
                 less.insert(wanted.id.clone());
             }

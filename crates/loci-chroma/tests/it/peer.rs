@@ -1,4 +1,4 @@
-//! The real chromadb: as the maker of directories and as the judge of what became of them.
+//! The real chromadb, as the writer of directories and as the judge of results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::expected::Expected;
 use super::scene::copy_tree;
 
-/// The release that judges.
+/// The release of the judge.
 pub const CHROMADB: &str = "LOCI_PEER_CHROMADB_1_5_9";
 pub const CHROMADB_0_6_3: &str = "LOCI_PEER_CHROMADB_0_6_3";
 pub const CHROMADB_0_5: &str = "LOCI_PEER_CHROMADB_0_5";
 
-/// The Python of a peer; says so if there is none.
+/// The Python of a peer. Prints a message if there is none.
 pub fn python(variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from);
     if found.is_none() {
@@ -24,13 +24,13 @@ pub fn python(variable: &str) -> Option<PathBuf> {
     found
 }
 
-/// A script of ours that runs under a peer's Python.
+/// A script of this repository that runs under a peer's Python.
 pub fn script(name: &str) -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.join("../../xtask/peers").join(name)
 }
 
-/// Runs a script to its end.
+/// Runs a script to completion.
 pub fn run(python: &Path, name: &str, arguments: &[&std::ffi::OsStr]) -> Output {
     Command::new(python)
         .arg(script(name))
@@ -41,16 +41,16 @@ pub fn run(python: &Path, name: &str, arguments: &[&std::ffi::OsStr]) -> Output 
         .unwrap()
 }
 
-/// What the real chromadb gave.
+/// The result of the real chromadb.
 #[derive(Debug, Deserialize)]
 pub struct Judgement {
     /// The signal or status that ended it, or that it hung, and in which step.
     pub died: Option<String>,
-    /// Collection → step → what was seen; the steps of opening are under the empty name.
+    /// Collection → step → result. The steps of opening are under the empty name.
     pub collections: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
-/// Every step of the judge, in its order.
+/// Every step of the judge, in order.
 pub const STEPS: [&str; 9] = [
     "open",
     "count",
@@ -64,12 +64,12 @@ pub const STEPS: [&str; 9] = [
 ];
 
 impl Judgement {
-    /// What one step saw in the first collection.
+    /// The result of one step for the first collection.
     pub fn seen(&self, collection: &str, step: &str) -> Option<&Value> {
         self.collections.get(collection)?.get(step)
     }
 
-    /// One line for everything that is not as it should be; none if the directory is whole.
+    /// One line per problem; empty if the directory is intact.
     pub fn problems(&self, expected: &Expected) -> Vec<String> {
         let mut problems: Vec<String> = self.died.iter().cloned().collect();
         if let Some(error) = self.seen("", "open").and_then(|seen| seen.get("error")) {
@@ -105,7 +105,7 @@ fn problem(seen: &Value, uncertain: bool) -> Option<String> {
     (!wrong.is_empty()).then(|| wrong.join(", "))
 }
 
-/// Puts a copy of the directory before the real chromadb 1.5.9; `None` without it.
+/// Runs the real chromadb 1.5.9 on a copy of the directory; `None` if it is not installed.
 pub fn judge(directory: &Path, expected: &Expected) -> Option<Judgement> {
     judge_by(CHROMADB, directory, expected)
 }
@@ -127,8 +127,8 @@ pub fn judge_by(variable: &str, directory: &Path, expected: &Expected) -> Option
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// Adds a record to the directory itself with one process; gives what a second one finds: the count, the text by id and
-/// the id by vector.
+/// Adds a record to the directory itself in one process. Returns what a second process finds: the
+/// count, the text by id and the id by vector.
 pub fn add_and_look(variable: &str, directory: &Path, collection: &str) -> Option<Value> {
     const ADD: &str = "import chromadb, sys\n\
         c = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)\n\
@@ -153,7 +153,8 @@ pub fn add_and_look(variable: &str, directory: &Path, collection: &str) -> Optio
     Some(found)
 }
 
-/// The real chromadb 1.5.9 opens the directory itself and counts, which migrates it and writes to it.
+/// Opens the directory itself with the real chromadb 1.5.9 and counts, which migrates it and writes
+/// to it.
 pub fn open_for_real(directory: &Path) -> Option<()> {
     let python = python(CHROMADB)?;
     let code = "import chromadb, sys\n\

@@ -1,4 +1,5 @@
-//! MemPalace's own cases for setting segments aside, and what it does not promise: that no vector is lost.
+//! MemPalace's own test cases for the quarantine of segments, and a promise that MemPalace does not
+//! make: no vector is lost.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::scene::{DATA, DATABASE, Scene};
 
 const UUID: &str = "6fb673b9-9fca-432e-b1f5-6c64ae9a3642";
 
-/// Makes the file at `path` look as if it had been written that long before now.
+/// Sets the time of the file at `path` to this long ago.
 fn age(path: &Path, seconds: u64) {
     let file = File::options().write(true).open(path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(seconds))
@@ -29,7 +30,7 @@ fn make_stale(scene: &Scene) {
         .unwrap();
 }
 
-/// A directory as MemPalace's tests make them: an empty database file, and a segment with one file.
+/// A directory as in MemPalace's tests: an empty database file, and a segment with one file.
 fn bare(gap: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let palace = folder.path().join("palace");
@@ -102,7 +103,7 @@ fn a_taken_name_is_not_overwritten() {
     fs::create_dir(palace.join(UUID)).unwrap();
     fs::write(palace.join(UUID).join(DATA), "more").unwrap();
     age(&palace.join(UUID).join(DATA), 7200);
-    // The name of the same second, and the next ones, are taken.
+    // The name for this second and for the next ones is taken.
     for later in 0..5 {
         let stamp = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(later);
         let name = format!("{UUID}.drift-{}", stamp.strftime("%Y%m%d-%H%M%S"));
@@ -132,7 +133,7 @@ fn a_dry_run_changes_nothing() {
 #[test]
 fn a_rename_that_fails_is_reported_and_the_rest_go_on() {
     use std::os::unix::fs::PermissionsExt;
-    // The superuser is refused nothing, but no rename crosses a mount; a name too long fails for everyone.
+    // Permissions do not stop the superuser, but a name that is too long fails for everyone.
     let (_folder, palace) = bare(7200);
     let long = format!("a-{}", "x".repeat(240));
     fs::create_dir(palace.join(&long)).unwrap();
@@ -222,7 +223,8 @@ fn times_are_read_before_anything_is_written() {
     let Some(scene) = Scene::standard() else {
         return;
     };
-    // The second collection's files are fresh now, and would look stale once the database is written: with a limit of nothing but its gap.
+    // The files of the second collection are fresh, and would look stale after the database is
+    // written, with a limit as small as its gap.
     let database = scene.database();
     age(&database, 10_000);
     age(&scene.file(DATA), 20_000);

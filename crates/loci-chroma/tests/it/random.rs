@@ -1,5 +1,6 @@
-//! Random damage: over a thousand seeded ones to all files of small directories that real releases wrote. Whatever the bytes say,
-//! reading ends soon, without a panic, and gives no vector as good that its length, its label or its place in the queue proves wrong.
+//! Random damage: over a thousand seeds, applied to all files of small directories that real
+//! releases wrote. Whatever the bytes say, reading ends soon and without a panic. It returns no
+//! vector as good that its length, its label or its place in the queue proves wrong.
 
 mod claims;
 mod strike;
@@ -23,14 +24,14 @@ use subject::Subject;
 
 /// Two of three are flips and truncations.
 const SEEDS: u64 = 2_400;
-/// Says which seeds instead, for a longer search: `9000..40000`.
+/// Selects other seeds, for a longer search: `9000..40000`.
 const OTHERS: &str = "LOCI_TEST_SEEDS";
 const THREADS: usize = 4;
-/// A small directory takes a few hundredths of a second; the rest is for a busy machine.
+/// A small directory takes a few hundredths of a second. The rest is a margin for a busy machine.
 const SLOW: Duration = Duration::from_secs(5);
 const HANGS: Duration = Duration::from_secs(60);
 
-/// What became of one seed.
+/// The result of one seed.
 struct Outcome {
     what: String,
     problems: Vec<String>,
@@ -38,7 +39,8 @@ struct Outcome {
     healthy: bool,
 }
 
-/// Does the damage of a seed to a copy of its subject that lies in `directory`, looks at it, and takes the damage back.
+/// Applies the damage of a seed to a copy of its subject in `directory`, checks it, and undoes the
+/// damage.
 fn try_seed(seed: u64, subject: &Subject, directory: &Path) -> Outcome {
     let mut random = Rng::with_seed(seed);
     let names: Vec<&PathBuf> = subject.files.keys().collect();
@@ -99,7 +101,7 @@ fn seeds() -> Range<u64> {
     first.parse().unwrap()..end.parse().unwrap()
 }
 
-/// Keeps the first directories that show a problem: those of 1.5.9 are not the same on every machine.
+/// Keeps the first directories that show a problem, because those of 1.5.9 differ between machines.
 fn keep(seed: u64, directory: &Path) -> Option<PathBuf> {
     static KEPT: AtomicU64 = AtomicU64::new(0);
     if KEPT.fetch_add(1, Ordering::Relaxed) >= 5 {

@@ -1,4 +1,5 @@
-//! Repair in place: what the real chromadb 1.5.9 finds afterwards, and what happens when it is disturbed.
+//! Repair in place: what the real chromadb 1.5.9 finds afterwards, and what happens if the repair
+//! is disturbed.
 
 mod disturbed;
 mod moved;
@@ -38,7 +39,7 @@ pub fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// The lines of a file of JSON lines.
+/// The lines of a JSON Lines file.
 pub fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines()
@@ -69,7 +70,8 @@ pub fn vectors(scene: &Scene) -> BTreeMap<String, Vec<f32>> {
     found
 }
 
-/// What the judge may demand: records as expected, and the vectors that were recovered, which must be right where they can be.
+/// The requirements of the judge: the expected records, and the recovered vectors, which must be
+/// right if that is possible.
 fn demanded(
     case: &Case,
     scene: &Scene,
@@ -108,7 +110,7 @@ fn demanded(
     expected
 }
 
-/// Whether two vectors have the same direction, however short one is.
+/// Whether two vectors have the same direction, whatever their lengths.
 fn points_like(one: &[f32], other: &[f32]) -> bool {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         a.iter()
@@ -119,8 +121,8 @@ fn points_like(one: &[f32], other: &[f32]) -> bool {
     dot(one, other) / (dot(one, one) * dot(other, other)).sqrt() > 0.999_99
 }
 
-/// Stages a damage, repairs it, and repairs it again; gives what chromadb must find.
-fn mend(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
+/// Stages a damage, repairs it, and repairs it again. Returns what chromadb must find.
+fn repair_twice(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
     let case = case(name);
     let scene = case.stage()?;
     let wanted = case.recoverable(&scene);
@@ -160,9 +162,10 @@ fn mend(name: &str, changed: bool) -> Option<(Scene, Expected, RepairReport)> {
     Some((scene, expected, report))
 }
 
-/// Repairs a damage and puts it before the real chromadb, which must find no fault at all. Records without a vector are in a file.
+/// Repairs a damage and runs the real chromadb on the result, which must find no problem at all.
+/// Records without a vector are in a file.
 fn check(name: &str, changed: bool) {
-    let Some((scene, expected, _)) = mend(name, changed) else {
+    let Some((scene, expected, _)) = repair_twice(name, changed) else {
         return;
     };
     if !changed {
@@ -181,8 +184,9 @@ fn check(name: &str, changed: bool) {
     }
 }
 
-/// One record that a query did not reach. Seen with indexes that 0.5 wrote, in some openings of the same files by the real chromadb and not in
-/// others; so it is asked again. Anything else counts at once.
+/// Whether the only problem is a record that a query did not reach. The real chromadb shows this
+/// with indexes that 0.5 wrote, in some openings of the same files and not in others, so the query
+/// is repeated. Anything else counts at once.
 fn is_one_unreached(problem: &str) -> bool {
     ["query: missing", "nearest: missed", "filtered: wrong"]
         .iter()
@@ -190,7 +194,7 @@ fn is_one_unreached(problem: &str) -> bool {
         && problem.contains("\"count\":1,")
 }
 
-/// What the real chromadb finds wrong.
+/// The problems that the real chromadb finds.
 fn problems(scene: &Scene, expected: &Expected) -> Option<Vec<String>> {
     Some(judge(&scene.directory, expected)?.problems(expected))
 }
@@ -226,10 +230,10 @@ cases! {
     }
 }
 
-/// Nothing tells a vector from another of the same length.
+/// Nothing distinguishes a vector from another of the same length.
 #[test]
 fn what_cannot_be_told_is_left_alone() {
-    mend("data_vectors_scrambled", false);
+    repair_twice("data_vectors_scrambled", false);
 }
 
 /// The directory as Loci reads it.

@@ -1,4 +1,5 @@
-//! Directories to do damage to: written once by the real chromadb, kept under Cargo's directory for tests, copied for each test.
+//! Directories to damage. The real chromadb writes them once, they are kept under Cargo's directory
+//! for tests, and each test gets a copy.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,25 +15,25 @@ use tempfile::TempDir;
 use super::expected::Expected;
 use super::peer::{self, CHROMADB, run};
 
-/// The database inside a directory.
+/// The database in a directory.
 pub const DATABASE: &str = "chroma.sqlite3";
-/// The file with the vectors inside a segment.
+/// The file with the vectors of a segment.
 pub const DATA: &str = "data_level0.bin";
-/// The file with the labels inside a segment.
+/// The file with the labels of a segment.
 pub const PICKLE: &str = "index_metadata.pickle";
 
-/// A directory that a test may ruin.
+/// A directory that a test may destroy.
 pub struct Scene {
     _folder: TempDir,
     /// The directory itself.
     pub directory: PathBuf,
-    /// The same as chromadb left it; not to be written to.
+    /// The same directory as chromadb left it. Read-only.
     pub pristine: PathBuf,
-    /// Another state of the same directory; not to be written to.
+    /// Another state of the same directory. Read-only.
     pub other: Option<PathBuf>,
-    /// What `directory` holds.
+    /// The contents of `directory`.
     pub expected: Expected,
-    /// What `other` holds.
+    /// The contents of `other`.
     pub other_expected: Option<Expected>,
 }
 
@@ -40,9 +41,9 @@ pub struct Scene {
 #[derive(Clone, Copy)]
 pub struct Options {
     pub sync_threshold: usize,
-    /// Updates, upserts, deletes, ids that come back.
+    /// Updates, upserts, deletes, and ids that are added again.
     pub changes: bool,
-    /// A second collection `notes` (l2, never flushed), whose rows lie between those of the first.
+    /// A second collection `notes` (l2, never flushed), whose rows are between those of the first.
     pub second: bool,
     pub seed: u64,
     /// How the process ends: `close`, `kill`, `kill_writing`.
@@ -62,7 +63,8 @@ impl Default for Options {
 }
 
 impl Scene {
-    /// A directory of the real chromadb 1.5.9 with the collection `drawers`; `None` without it.
+    /// A directory of the real chromadb 1.5.9 with the collection `drawers`; `None` if it is not
+    /// installed.
     pub fn healthy(
         records: usize,
         dimension: usize,
@@ -73,7 +75,7 @@ impl Scene {
         Some(Self::staged(&folder, "now", "expected", None))
     }
 
-    /// Cosine vectors whose lengths differ that much.
+    /// Cosine vectors whose lengths differ by this factor.
     pub fn of_lengths(least: f64, most: f64) -> Option<Self> {
         let options = Options {
             sync_threshold: 200,
@@ -86,7 +88,7 @@ impl Scene {
         Some(Self::staged(&folder, "now", "expected", None))
     }
 
-    /// Over 1,300 records of 16 dimensions, three flushes and some 170 operations after the last.
+    /// Over 1,300 records of 16 dimensions, three flushes, and about 170 operations after the last.
     pub fn standard() -> Option<Self> {
         let folder = written(&standard_plan())?;
         Some(Self::staged(&folder, "now", "expected", None))
@@ -103,7 +105,7 @@ impl Scene {
         ))
     }
 
-    /// A flush is due and nothing of it happened; `other` is the same after the flush.
+    /// A flush is due and has not started. `other` is the same directory after the flush.
     pub fn flushing() -> Option<Self> {
         let folder = written(&standard_plan())?;
         Some(Self::staged(
@@ -120,8 +122,8 @@ impl Scene {
         Some(Self::staged(&folder, "flushed", "flushed", None))
     }
 
-    /// Collections `one` and `two` whose records have the same ids, each with its length of vectors and its number of operations between
-    /// flushes.
+    /// Collections `one` and `two` whose records have the same ids, each with its own vector length
+    /// and number of operations between flushes.
     pub fn twins(records: usize, dimensions: [usize; 2], thresholds: [usize; 2]) -> Option<Self> {
         let collections: Vec<Value> = ["one", "two"]
             .iter()
@@ -138,13 +140,14 @@ impl Scene {
         Some(Self::staged(&folder, "now", "expected", None))
     }
 
-    /// Two processes took five turns in writing.
+    /// Two processes wrote in five turns.
     pub fn two_writers() -> Option<Self> {
         let folder = made(CHROMADB, "chroma_two_writers.py", "5")?;
         Some(Self::staged(&folder, "now", "expected", None))
     }
 
-    /// 500 records of 16 dimensions, flushed every 100 operations by an old release; `None` without it.
+    /// 500 records of 16 dimensions, flushed every 100 operations by an old release; `None` if it
+    /// is not installed.
     pub fn old(variable: &str) -> Option<Self> {
         let options = Options {
             sync_threshold: 100,
@@ -182,7 +185,7 @@ impl Scene {
         self.directory.join(DATABASE)
     }
 
-    /// Opens the database for damage.
+    /// Opens the database to damage it.
     pub fn sql(&self) -> Connection {
         let connection = Connection::open(self.database()).unwrap();
         connection
@@ -199,7 +202,7 @@ impl Scene {
         Connection::open_with_flags(uri, flags).unwrap()
     }
 
-    /// Ids of the first collection whose row was there and is not any more. A damaged page gives no row.
+    /// Ids of the first collection whose row is lost. A damaged page returns no row.
     pub fn gone(&self) -> BTreeSet<String> {
         let file = loci_salvage::DatabaseFile::open(&self.database(), None).unwrap();
         let schema = file.schema();
@@ -268,7 +271,7 @@ impl Scene {
         self.directory.join(self.vector_segment())
     }
 
-    /// One of these files.
+    /// The path of one of these files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.segment().join(name)
     }
@@ -284,7 +287,7 @@ fn plan(records: usize, dimension: usize, metric: &str, options: Options) -> Val
         "name": "drawers", "metric": metric, "records": records, "sync_threshold": options.sync_threshold,
     })];
     if metric != "cosine" {
-        // Long vectors among short ones get no links to them: HNSW itself would lose some.
+        // Long vectors among short ones get no links to them, so HNSW itself would lose some.
         collections[0]["lengths"] = json!([1.0, 1.0]);
     }
     if options.second {
@@ -309,7 +312,8 @@ fn written(plan: &Value) -> Option<PathBuf> {
     made(CHROMADB, "chroma_write.py", &plan.to_string())
 }
 
-/// The folder that a script made, now or in an earlier run of the tests. Its name is a hash of everything that it depends on.
+/// The folder that a script wrote, in this or an earlier run of the tests. Its name is a hash of
+/// everything that it depends on.
 fn made(variable: &str, script: &str, argument: &str) -> Option<PathBuf> {
     let python = peer::python(variable)?;
     let mut text = std::fs::read_to_string(peer::script("chroma_write.py")).unwrap();

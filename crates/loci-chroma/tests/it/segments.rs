@@ -1,4 +1,4 @@
-//! Rows of `segments` that are gone, while the records and the index files are there.
+//! Lost rows of `segments`, with intact records and index files.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -10,7 +10,7 @@ use crate::repair::repaired;
 use crate::scene::Scene;
 use crate::swapped::read;
 
-/// Takes the rows away: by a statement, or with the page that they are on.
+/// Removes the rows, by a statement or with the page that they are on.
 fn damage(scene: &Scene, how: &str) {
     let database = scene.sql();
     if how != "page" {
@@ -115,7 +115,7 @@ fn records_whose_collection_is_not_certain_come_as_a_collection_of_their_own() {
     );
 }
 
-/// The rows are there, with id and text; only their segment is wrong.
+/// The rows exist with id and text; only their segment is wrong.
 #[test]
 fn rows_that_name_no_segment_are_not_called_gone() {
     let Some(scene) = Scene::standard() else {
@@ -143,7 +143,7 @@ fn rows_that_name_no_segment_are_not_called_gone() {
     assert_eq!(
         message("collection_lost").unwrap(),
         format!(
-            "{stray} records name a segment that the catalog does not have, so no collection has them"
+            "{stray} records name a segment that is not in the catalog, so they belong to no collection"
         )
     );
     assert_eq!(message("vectors_unreachable"), None);
@@ -154,12 +154,12 @@ fn rows_that_name_no_segment_are_not_called_gone() {
         .find(|finding| finding.code.as_str() == "ghosts");
     let ghosts = &ghosts.unwrap().message;
     assert!(
-        ghosts.contains("name a segment that the catalog does not have"),
+        ghosts.contains("name a segment that is not in the catalog"),
         "{ghosts}"
     );
     for finding in diagnosis.all() {
         let message = &finding.message;
-        assert!(!message.contains("row is gone"), "{message}");
+        assert!(!message.contains("row is lost"), "{message}");
         assert!(!message.contains("lost the row"), "{message}");
     }
     let found = read(&scene.directory);

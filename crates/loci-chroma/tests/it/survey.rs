@@ -1,4 +1,5 @@
-//! What is read out of damaged directories: every record with its text and metadata, every vector that can be had, no wrong one.
+//! Reading damaged directories returns every record with its text and metadata, every recoverable
+//! vector, and no wrong one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::damage::{CASES, Case, Chroma};
 use crate::expected::{Expected, close, same_direction};
 use crate::scene::Scene;
 
-/// Everything of a directory: collection → id → record.
+/// The contents of a directory: collection → id → record.
 fn read(path: &Path) -> (Diagnosis, BTreeMap<String, BTreeMap<String, Record>>) {
     let diagnosis = Diagnosis::of(path).unwrap();
     let mut collections = BTreeMap::new();
@@ -40,15 +41,17 @@ fn same_metadata(record: &Record, expected: Option<&Value>) -> bool {
     Some(&read) == expected || read.is_null() && expected.is_none()
 }
 
-/// What no reader of the files alone can do better, as a share of the records, with the reason.
+/// The best possible result of reading the files alone, as a share of the records, with the reason.
 fn unavoidable(case: &Case, what: Wrong) -> f64 {
     match (case.name, what) {
-        // Vectors were exchanged or changed within the tolerance of their length: ChromaDB keeps no checksum.
+        // Vectors were swapped, or changed within the tolerance of their length. ChromaDB keeps no
+        // checksum.
         ("data_vectors_scrambled", Wrong::Vectors) => 0.25,
         ("data_random_flips" | "two_writers", Wrong::Vectors) => 0.02,
-        // The rows are gone; the full-text index and the queue give part of them back.
+        // The rows are lost. The full-text index and the queue restore part of them.
         ("metadata_values_missing", Wrong::Texts) => 0.04,
-        // Pages at the end are gone; where the last change of a record was on one, the vector before it is given.
+        // Pages at the end are lost. If the last change of a record was on one, the previous vector
+        // is returned.
         ("sqlite_truncated", Wrong::Vectors) => 0.15,
         ("sqlite_truncated", Wrong::Texts | Wrong::NotFound) => 1.0,
         _ => 0.0,
@@ -62,7 +65,7 @@ enum Wrong {
     Texts,
 }
 
-/// What is wrong with what was read.
+/// The problems of what was read.
 fn problems(case: &Case, scene: &Scene, expected: &Expected) -> Vec<String> {
     let (diagnosis, found) = read(&scene.directory);
     let mut problems = Vec::new();
@@ -139,7 +142,8 @@ fn problems(case: &Case, scene: &Scene, expected: &Expected) -> Vec<String> {
             }
         }
     }
-    // Its header counts elements that are not in the file; that the real one gets away with it is luck.
+    // Its header counts elements that are not in the file. The real chromadb works with it only by
+    // luck.
     let lucky = case.name == "crash_header_only";
     if case.chroma == Chroma::Correct && !lucky && !diagnosis.is_healthy() {
         say("is healthy for chromadb".into());

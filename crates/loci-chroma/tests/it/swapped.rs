@@ -1,4 +1,4 @@
-//! Index files that lie under the name of another collection.
+//! Index files that have the name of another collection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::peer::judge;
 use crate::repair::{as_read, repaired};
 use crate::scene::Scene;
 
-/// Exchanges the folders of both collections.
+/// Swaps the folders of both collections.
 fn swap(scene: &Scene) {
     let (one, two) = (scene.segment_of("one"), scene.segment_of("two"));
     let between = scene.directory.join("between");
@@ -39,7 +39,8 @@ pub fn read(path: &Path) -> BTreeMap<String, BTreeMap<String, Record>> {
     found
 }
 
-/// Every record is there with its own text; no vector is of another record. Gives how many have one, by collection.
+/// Checks that every record has its own text and that no vector belongs to another record. Returns
+/// how many have one, by collection.
 fn own_vectors(scene: &Scene) -> BTreeMap<String, usize> {
     let found = read(&scene.directory);
     let mut counts = BTreeMap::new();

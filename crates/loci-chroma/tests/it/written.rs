@@ -1,4 +1,5 @@
-//! Writes a ChromaDB directory by SQL: the tables of release 1.5.9, all records applied, no vector in index files yet.
+//! Writes a ChromaDB directory by SQL: the tables of release 1.5.9, all records applied, and no
+//! vector in index files yet.
 
 use std::path::Path;
 
@@ -46,7 +47,7 @@ INSERT INTO databases VALUES ('00000000-0000-0000-0000-000000000000', 'default_d
 INSERT INTO embeddings_queue_config VALUES (1, '{\"automatically_purge\":true,\"_type\":\"EmbeddingsQueueConfigurationInternal\"}');
 ";
 
-/// Part, name and MD5 of every migration up to 1.5.9.
+/// The part, name and MD5 of every migration up to 1.5.9.
 const MIGRATIONS: [(&str, &str, &str); 18] = [
     (
         "sysdb",
@@ -142,10 +143,10 @@ const MIGRATIONS: [(&str, &str, &str); 18] = [
 
 const DATABASE: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Writes everything into a directory that exists.
+/// Writes everything into an existing directory.
 pub(crate) fn write_out(written: &Written, directory: &Path) {
     let mut sql = Connection::open(directory.join("chroma.sqlite3")).unwrap();
-    // As ChromaDB has it: its own tables name one that does not exist.
+    // As in ChromaDB, whose own tables refer to one that does not exist.
     sql.pragma_update(None, "foreign_keys", false).unwrap();
     let transaction = sql.transaction().unwrap();
     transaction.execute_batch(TABLES).unwrap();
@@ -164,7 +165,7 @@ pub(crate) fn write_out(written: &Written, directory: &Path) {
     transaction.commit().unwrap();
 }
 
-/// A UUID that is the same for the same collection.
+/// A UUID that is always the same for the same collection.
 fn uuid(collection: &WrittenCollection, what: u8) -> String {
     format!(
         "{:08x}-0000-4000-8000-0000000000{what:02x}",
@@ -212,12 +213,12 @@ fn write_collection(sql: &Connection, collection: &WrittenCollection) {
     }
 }
 
-/// How a pinned embedder is recorded. ChromaDB knows no digest, so it stands in the name.
+/// The recorded form of a pinned embedder. ChromaDB has no digest, so it is part of the name.
 fn function(embedder: &EmbedderIdentity) -> String {
     format!("{}#{}", embedder.name, embedder.digest)
 }
 
-/// The identity behind a name that [`function`] made.
+/// The identity in a name that [`function`] made.
 pub(crate) fn known(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
     let (name, digest) = name.split_once('#')?;
     Some(EmbedderIdentity {
@@ -305,7 +306,8 @@ fn write_value(sql: &Connection, table: &str, row: i64, key: &str, value: &MetaV
     .unwrap();
 }
 
-/// The vector, in the entry of the log that made it. What has none was never in the log of this release.
+/// The vector, in the log entry that created it. A record without one was never in the log of this
+/// release.
 fn write_queue(sql: &Connection, collection: &str, drawer: &WrittenDrawer) {
     let Some(vector) = &drawer.embedding else {
         return;

@@ -1,49 +1,49 @@
-//! The checkpoint: every memory and edge as of one moment, in one piece and without a checksum.
+//! Reads the checkpoint: every memory and edge at one moment, in one piece and without a checksum.
 //!
-//! Where it does not decode, the search goes on behind: the key of a memory is its id, so each begins with the same number
-//! twice.
+//! If an entry does not decode, the search for the next one starts after it. The key of a memory is
+//! its id, so each entry begins with the same number twice.
 
 use std::ops::Range;
 
 use super::decode::{Cursor, Entry};
 
-/// The only version there is.
+/// The only existing version.
 const VERSION: u32 = 1;
-/// Version, last applied command and the number of memories.
+/// The length of the version, the last applied command and the number of memories.
 const HEADER: usize = 4 + 8 + 8;
-/// Bytes that the search for the next memory may look at, in multiples of the file.
+/// How many bytes the search for the next memory may examine, in multiples of the file.
 const WORK: usize = 32;
-/// So often the end of the file is tried for edges.
+/// How often the end of the file is tried as edges.
 const ENDS: usize = 64;
-/// Bytes of a key and the shortest entry.
+/// The length of a key and the shortest entry.
 const SHORTEST: usize = 8 + 45;
 
-/// What a checkpoint holds.
+/// The contents of a checkpoint.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Checkpoint {
-    /// Where the entries are.
+    /// The ranges of the entries.
     pub(super) entries: Vec<Range<usize>>,
-    /// How many it says it has.
+    /// The number of entries according to the file.
     pub(super) declared: u64,
     pub(super) edges: Vec<(u64, u64, String)>,
-    /// Stretches among the entries in which nothing could be read.
+    /// Ranges among the entries that could not be read.
     pub(super) gaps: Vec<Range<usize>>,
-    /// What is wrong with it.
+    /// The first problem.
     pub(super) damage: Option<String>,
     complete: bool,
 }
 
 impl Checkpoint {
-    /// Whether every memory is here: then what only a segment holds was deleted.
+    /// Whether every memory is here. If so, a memory that only a segment holds was deleted.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
 }
 
-/// Lengths that entries of an id are known to have.
+/// The known lengths of entries of an id.
 pub(super) type Lengths<'a> = &'a dyn Fn(u64) -> Vec<usize>;
 
-/// Reads a checkpoint as far as it can be read.
+/// Reads as much of a checkpoint as possible.
 pub(super) fn read(file: &[u8], lengths: Lengths<'_>) -> Checkpoint {
     let mut checkpoint = Checkpoint::default();
     let mut cursor = Cursor::new(file);
@@ -56,11 +56,13 @@ pub(super) fn read(file: &[u8], lengths: Lengths<'_>) -> Checkpoint {
     let ended = entries(file, count, lengths, &mut checkpoint);
     let read = checkpoint.entries.len();
     if version != VERSION {
-        checkpoint.damage = Some(format!("it says version {version}, known is {VERSION}"));
+        checkpoint.damage = Some(format!(
+            "it has version {version}; only version {VERSION} is known"
+        ));
     } else if !checkpoint.is_complete() {
         checkpoint.damage = Some(format!("{read} of {count} memories could be read"));
     } else if read as u64 != count {
-        checkpoint.damage = Some(format!("it says {count} memories and holds {read}"));
+        checkpoint.damage = Some(format!("it records {count} memories but holds {read}"));
     } else if !ended {
         checkpoint.damage = Some("the edges between memories are damaged".into());
     }
@@ -73,8 +75,8 @@ fn header(cursor: &mut Cursor<'_>) -> Option<(u32, u64)> {
     Some((version, cursor.u64()?))
 }
 
-/// Reads the entries, and the edges behind them. Tells whether everything up to the end of the file fits; then the entries are
-/// complete, whatever the file says their number is.
+/// Reads the entries, and the edges after them. Returns whether everything up to the end of the
+/// file fits. If so, the entries are complete, whatever number the file records.
 fn entries(file: &[u8], count: u64, lengths: Lengths<'_>, checkpoint: &mut Checkpoint) -> bool {
     let mut at = HEADER;
     let mut work = file.len().saturating_mul(WORK);
@@ -116,7 +118,7 @@ fn entries(file: &[u8], count: u64, lengths: Lengths<'_>, checkpoint: &mut Check
     false
 }
 
-/// Where an entry really ends that was read with a damaged length in it and so reached into what follows.
+/// Where an entry really ends if a damaged length made it reach into the following bytes.
 fn ends_elsewhere(file: &[u8], range: &Range<usize>, lengths: Lengths<'_>) -> Option<usize> {
     if entry_at(file, range.end).0.is_some() {
         return None;
@@ -132,7 +134,8 @@ fn ends_elsewhere(file: &[u8], range: &Range<usize>, lengths: Lengths<'_>) -> Op
         })
 }
 
-/// What follows the entries: edges, as far as they can be read, and whether they and the times use up all bytes.
+/// Reads what follows the entries: the readable edges, and whether edges and times use up all
+/// bytes.
 fn end(rest: &[u8]) -> (Vec<(u64, u64, String)>, bool) {
     let mut cursor = Cursor::new(rest);
     let mut found = Vec::new();
@@ -142,7 +145,7 @@ fn end(rest: &[u8]) -> (Vec<(u64, u64, String)>, bool) {
     (found, whole)
 }
 
-/// Where the next entry from `from` on begins.
+/// The start of the next entry from `from` on.
 fn next_entry(file: &[u8], from: usize, work: &mut usize) -> Option<usize> {
     let last = file.len().checked_sub(SHORTEST)?;
     for offset in from..=last {
@@ -155,7 +158,7 @@ fn next_entry(file: &[u8], from: usize, work: &mut usize) -> Option<usize> {
     None
 }
 
-/// The entry whose key is at `offset`, and how many bytes were looked at beyond the key.
+/// The entry whose key is at `offset`, and how many bytes after the key were examined.
 fn entry_at(file: &[u8], offset: usize) -> (Option<Range<usize>>, usize) {
     let start = offset.saturating_add(8);
     let rest = file.get(start..).unwrap_or_default();
@@ -166,12 +169,12 @@ fn entry_at(file: &[u8], offset: usize) -> (Option<Range<usize>>, usize) {
     let mut cursor = Cursor::new(rest);
     let read = Entry::read(&mut cursor);
     let end = file.len() - cursor.left();
-    // A stretch of zeros would read as a memory without a number, text or collection.
+    // A run of zeros would read as a memory without an id, text or collection.
     let found = read.filter(|entry| entry.id != 0 || !entry.collection.is_empty());
     (found.map(|_| start..end), end - start)
 }
 
-/// The adjacency lists, as far as they can be read.
+/// Reads the adjacency lists as far as possible.
 fn edges(cursor: &mut Cursor<'_>, edges: &mut Vec<(u64, u64, String)>) -> Option<()> {
     for _ in 0..cursor.count(16)? {
         let from = cursor.u64()?;
@@ -182,7 +185,7 @@ fn edges(cursor: &mut Cursor<'_>, edges: &mut Vec<(u64, u64, String)>) -> Option
     Some(())
 }
 
-/// The index of times, which says nothing that the entries do not.
+/// Skips the index of times, which adds nothing to the entries.
 fn times(cursor: &mut Cursor<'_>) -> Option<()> {
     for _ in 0..cursor.count(16)? {
         cursor.u64()?;

@@ -1,14 +1,14 @@
-//! The bytes of CortexaDB's records: bincode 1 with fixed-width little-endian integers. Every length is checked against
-//! what is left before it is used, and a record must use up its bytes exactly.
+//! Decodes CortexaDB's records: bincode 1 with fixed-width little-endian integers. Every length is
+//! checked against the rest before it is used, and a record must use up its bytes exactly.
 
-/// First byte of a record with a version.
+/// The first byte of a record with a version.
 const MAGIC: u8 = 0xFF;
-/// The only version there is.
+/// The only existing version.
 const VERSION: u32 = 0;
-/// Bytes of the shortest entry: id, two lengths, no vector, no metadata, time, importance.
+/// The length of the shortest entry: id, two lengths, no vector, no metadata, time, importance.
 const SHORTEST_ENTRY: usize = 8 + 8 + 8 + 1 + 8 + 8 + 4;
 
-/// What is left to read.
+/// The bytes left to read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     left: &'a [u8],
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         Some(u64::from_le_bytes(self.array()?))
     }
 
-    /// A number of things that take at least `each` bytes.
+    /// A number of items that take at least `each` bytes.
     pub(super) fn count(&mut self, each: usize) -> Option<usize> {
         let count = usize::try_from(self.u64()?).ok()?;
         (count.checked_mul(each)? <= self.left.len()).then_some(count)
@@ -57,15 +57,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// One memory, still in the bytes it was read from.
+/// A memory that borrows the bytes it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry<'a> {
     pub(super) id: u64,
     pub(super) collection: &'a str,
     pub(super) content: &'a [u8],
-    /// The vector as stored, four bytes a number.
+    /// The stored vector, four bytes per number.
     pub(super) vector: Option<&'a [u8]>,
-    /// Sorted by key: the file has them in no order.
+    /// Sorted by key. The file has them in no order.
     pub(super) metadata: Vec<(&'a str, &'a str)>,
     /// Seconds since 1970.
     pub(super) created_at: u64,
@@ -73,7 +73,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry and leaves the cursor behind it.
+    /// Reads an entry and leaves the cursor after it.
     pub(super) fn read(cursor: &mut Cursor<'a>) -> Option<Self> {
         if cursor.left() < SHORTEST_ENTRY {
             return None;
@@ -106,13 +106,13 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// How many of its bytes come before the metadata.
+    /// How many of its bytes precede the metadata.
     pub(super) fn fixed_bytes(&self) -> usize {
         let vector = self.vector.map_or(0, |vector| 8 + vector.len());
         8 + 8 + self.collection.len() + 8 + self.content.len() + 1 + vector
     }
 
-    /// An entry that is exactly these bytes.
+    /// An entry that uses exactly these bytes.
     pub(super) fn exactly(bytes: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor::new(bytes);
         let entry = Self::read(&mut cursor)?;
@@ -120,10 +120,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// One change of the log.
+/// One command of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Command<'a> {
-    /// The entry, and where its bytes begin in the payload.
+    /// The entry, and the offset of its bytes in the payload.
     Add(Entry<'a>, usize),
     Delete(u64),
     Connect {
@@ -157,13 +157,13 @@ pub(super) fn command(payload: &[u8]) -> Option<Command<'_>> {
     (cursor.left() == 0).then_some(read)
 }
 
-/// Reads the payload of a record of a segment, and tells where the bytes of the entry begin.
+/// Reads the payload of a record of a segment. Returns the entry and the offset of its bytes.
 pub(super) fn segment_entry(payload: &[u8]) -> Option<(Entry<'_>, usize)> {
     let (cursor, header) = versioned(payload)?;
     Some((Entry::exactly(cursor.left)?, header))
 }
 
-/// Records without a version are older; their first byte is never the magic one.
+/// Skips the version. Records without a version are older; their first byte is never the magic one.
 fn versioned(payload: &[u8]) -> Option<(Cursor<'_>, usize)> {
     match payload.split_first()? {
         (&MAGIC, rest) => {

@@ -1,4 +1,4 @@
-//! The edges between memories, found from both ends.
+//! The edges between memories, indexed by both ends.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ impl Edges {
         self.back.insert((to, from, relation.to_owned()));
     }
 
-    /// Removes every edge from the one to the other.
+    /// Removes every edge from one memory to another.
     pub(super) fn disconnect(&mut self, from: u64, to: u64) {
         for edge in range(&self.out, (from, to), (from, to)) {
             self.back.remove(&(to, from, edge.2.clone()));
@@ -35,7 +35,7 @@ impl Edges {
         }
     }
 
-    /// All of them, in order.
+    /// All edges, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64, &str)> {
         self.out
             .iter()

@@ -1,5 +1,6 @@
-//! What segments fill in. They hold deleted memories too, so a copy that neither checkpoint nor log has is taken only where
-//! damage took something, and, beside an intact checkpoint, only where something shows that it was lost and not deleted.
+//! Recovers lost memories from segments. Segments hold deleted memories too. So a copy that neither
+//! checkpoint nor log has is used only if damage lost something and, beside an intact checkpoint,
+//! only if there is evidence that the memory was lost and not deleted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -12,28 +13,28 @@ use super::frames::HEADER;
 use super::replay::{EntryBytes, State};
 use super::segments::Reader;
 
-/// Of the bytes of a lost record that shows its id, so many in a hundred may differ from the copy that is taken for it.
+/// The percentage of bytes in which a lost record that shows its id may differ from the copy.
 const UNLIKE: usize = 40;
-/// Of one that does not show its id, so many bytes.
+/// The number of bytes in which a lost record that does not show its id may differ.
 const FEW: usize = 8;
-/// Stretches that a copy is compared with at most.
+/// The maximum number of ranges that a copy is compared with.
 const COMPARED: usize = 16;
-/// Magic, version and kind before the entry in a record of the log.
+/// The magic, version and kind before the entry in a record of the log.
 const BEFORE_ENTRY: usize = HEADER + 9;
 /// The key before the entry in a checkpoint.
 const KEY: usize = 8;
 
-/// What segments have and neither checkpoint nor log has, by id.
+/// Memories that only segments have, by id.
 pub(super) struct Filled {
-    /// Lost: id and bytes of the entry.
+    /// Lost memories: the id and the bytes of the entry.
     pub(super) taken: Vec<(u64, Vec<u8>)>,
-    /// Deleted.
+    /// Deleted memories.
     pub(super) left: Vec<u64>,
 }
 
-/// Finds in segments what damage took from checkpoint and log.
+/// Finds the memories in segments that damage removed from checkpoint and log.
 pub(super) fn from_segments(state: &State) -> Result<Filled> {
-    // The last copy of an id counts: it is the newest.
+    // The last copy of an id is the newest.
     let mut last: HashMap<u64, usize> = HashMap::new();
     for (position, copy) in state.segments.copies.iter().enumerate() {
         if !state.memories.contains_key(&copy.id) && !state.deleted.contains(&copy.id) {
@@ -67,7 +68,7 @@ pub(super) fn from_segments(state: &State) -> Result<Filled> {
     Ok(filled)
 }
 
-/// Tells a lost memory from a deleted one.
+/// Distinguishes lost memories from deleted ones.
 struct Judge<'a> {
     checkpoint: Option<&'a Checkpoint>,
     log_damaged: bool,
@@ -96,14 +97,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Nothing is damaged: whatever only a segment has was deleted.
+    /// Whether nothing is damaged, so that every memory that only a segment has was deleted.
     fn rules_out_all(&self) -> bool {
         self.checkpoint.is_some_and(Checkpoint::is_complete) && !self.log_damaged
     }
 
     fn is_owed(&self, position: usize, id: u64, bytes: &[u8]) -> bool {
         let Some(checkpoint) = self.checkpoint else {
-            // Without a checkpoint the log has everything since the beginning: it lost this.
+            // Without a checkpoint, the log has everything from the start, so it has lost this
+            // memory.
             return true;
         };
         let later = self.written_later.is_some_and(|first| position > first);
@@ -113,7 +115,8 @@ impl<'a> Judge<'a> {
         if checkpoint.is_complete() {
             return false;
         }
-        // A stretch for each missing memory: it tells which one it was, so all others were deleted.
+        // There is a range for each missing memory. It identifies the memory, so all others were
+        // deleted.
         let missing = checkpoint
             .declared
             .saturating_sub(checkpoint.entries.len() as u64);
@@ -131,7 +134,8 @@ fn written_later(state: &State) -> Option<usize> {
         .filter_map(|range| Some(Entry::exactly(state.checkpoint_bytes.get(range.clone())?)?.id))
         .collect();
     if state.log.is_none() {
-        // Opening rewrites the segments from the checkpoint: what stands behind the last memory of it came later.
+        // Opening rewrites the segments from the checkpoint. Copies after its last memory were
+        // written later.
         return state
             .segments
             .copies
@@ -145,16 +149,16 @@ fn written_later(state: &State) -> Option<usize> {
     })
 }
 
-/// Stretches of a file in which records were lost.
+/// Ranges of a file in which records were lost.
 struct Stretches<'a> {
     lost: Vec<&'a [u8]>,
-    /// By the id that the stretch shows, and in how many of a hundred bytes it may differ.
+    /// By the id that the range shows, with the percentage of bytes that may differ.
     by_id: HashMap<u64, Vec<(usize, usize)>>,
     by_length: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> Stretches<'a> {
-    /// `before` bytes come before the entry in a record.
+    /// `before` is the number of bytes before the entry in a record.
     fn new(file: &'a [u8], gaps: &[Range<usize>], before: usize) -> Self {
         let mut stretches = Self {
             lost: Vec::new(),
@@ -168,10 +172,10 @@ impl<'a> Stretches<'a> {
             let key = Cursor::new(whole).u64().filter(|_| before == KEY);
             let contradicted = key.is_some() && key != id;
             let unlike = if contradicted { 0 } else { UNLIKE };
-            for shown in [id, key.filter(|_| contradicted)].into_iter().flatten() {
+            for visible_id in [id, key.filter(|_| contradicted)].into_iter().flatten() {
                 stretches
                     .by_id
-                    .entry(shown)
+                    .entry(visible_id)
                     .or_default()
                     .push((index, unlike));
             }
@@ -185,8 +189,9 @@ impl<'a> Stretches<'a> {
         stretches
     }
 
-    /// Whether one of them is this entry with some bytes changed, or its beginning. One that does not surely show the id must be
-    /// the same but for a few bytes: entries resemble each other.
+    /// Whether one of the ranges is this entry with some bytes changed, or the start of it. A range
+    /// that does not certainly show the id may differ in a few bytes only, because entries resemble
+    /// each other.
     fn hold(&self, id: u64, entry: &[u8]) -> bool {
         let Some(fixed) = Entry::exactly(entry).map(|entry| entry.fixed_bytes()) else {
             return false;
@@ -197,7 +202,7 @@ impl<'a> Stretches<'a> {
         let likely = named.take(COMPARED).chain(as_long.take(COMPARED));
         likely.into_iter().any(|(index, unlike)| {
             let lost = self.lost.get(index).copied().unwrap_or_default();
-            // Metadata comes in any order; what is before it does not.
+            // Metadata is in no fixed order, but everything before it is.
             let entry = entry.get(..fixed).unwrap_or_default();
             let compared = lost.len().min(entry.len());
             let allowed = FEW.max(compared * unlike / 100);
@@ -206,7 +211,7 @@ impl<'a> Stretches<'a> {
     }
 }
 
-/// In how many bytes two stretches differ, as far as both go.
+/// The number of bytes in which two ranges differ, up to the end of the shorter one.
 fn different(one: &[u8], other: &[u8]) -> usize {
     let pairs = one.iter().zip(other);
     pairs.filter(|(one, other)| one != other).count()

@@ -1,4 +1,4 @@
-//! What is wrong with a CortexaDB directory.
+//! The findings about a CortexaDB directory.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use loci_chroma::{Finding, Severity};
 use super::replay::State;
 use crate::database;
 
-/// Everything worth saying.
+/// All findings.
 pub(super) fn of(path: &Path, state: &State, dimension: Option<usize>) -> Vec<Finding> {
     let mut findings = Vec::new();
     log(state, &mut findings);
@@ -20,7 +20,7 @@ pub(super) fn of(path: &Path, state: &State, dimension: Option<usize>) -> Vec<Fi
             Finding::new(
                 "hnsw_present",
                 Severity::Note,
-                "an index of vectors lies beside the data; it is not read",
+                "there is a vector index beside the data; it is not read",
             )
             .file("cortexadb.hnsw")
             .then("CortexaDB loads it as it is: after a crash it lacks new memories and answers with deleted ones"),
@@ -37,10 +37,10 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
                 Finding::new(
                     "wal_missing",
                     Severity::Error,
-                    "the log is gone: what was written or deleted since the checkpoint is known from segments alone",
+                    "the log is missing; writes and deletes since the checkpoint are known from segments only",
                 )
                 .file("cortexadb.wal")
-                .then("CortexaDB opens the state of the checkpoint, without a word"),
+                .then("CortexaDB silently opens the state of the checkpoint"),
             );
         }
         return;
@@ -59,10 +59,10 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
             .file("cortexadb.wal")
             .with("offset", tail.start as u64)
             .with("bytes", tail.len() as u64)
-            .then("CortexaDB drops the last record without a word"),
+            .then("CortexaDB silently drops the last record"),
         );
     }
-    if !gaps.is_empty() || !state.notes.mended.is_empty() {
+    if !gaps.is_empty() || !state.notes.repaired.is_empty() {
         let behind = log
             .frames
             .iter()
@@ -71,7 +71,7 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "wal_damaged",
                 Severity::Error,
-                "records of the log fail their checksum; those behind them were read all the same",
+                "records of the log fail their checksum; the records after them were read",
             )
             .file("cortexadb.wal")
             .list("offsets", gaps.iter().map(|gap| gap.start as u64))
@@ -79,13 +79,13 @@ fn log(state: &State, findings: &mut Vec<Finding>) {
                 "bytes",
                 gaps.iter().map(|gap| gap.len() as u64).sum::<u64>(),
             )
-            .list("mended", state.notes.mended.iter().map(|at| *at as u64))
+            .list("mended", state.notes.repaired.iter().map(|at| *at as u64))
             .list(
                 "deletes_lost",
                 state.notes.deletes_lost.iter().map(|at| *at as u64),
             )
             .with("records_behind", behind.count() as u64)
-            .then("CortexaDB cuts the log at the first of them and loses everything behind it"),
+            .then("CortexaDB truncates the log at the first of them and loses everything after it"),
         );
     }
 }
@@ -112,7 +112,7 @@ fn commands(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "stale_after_checkpoint",
                 Severity::Error,
-                "the log repeats commands that the checkpoint already has: it was not truncated",
+                "the log repeats commands that the checkpoint already has; it was not truncated",
             )
             .file("cortexadb.wal")
             .list("offsets", notes.stale.iter().map(|(at, _)| *at as u64))
@@ -125,7 +125,7 @@ fn commands(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "id_reuse",
                 Severity::Warning,
-                "ids of deleted memories were given out again",
+                "ids of deleted memories were reused",
             )
             .file("cortexadb.wal")
             .list("ids", notes.reused.iter().copied())
@@ -159,7 +159,7 @@ fn checkpoint(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "checkpoint_altered",
                 Severity::Error,
-                "memories in the checkpoint differ from their checksummed copies; the copies were taken",
+                "memories in the checkpoint differ from their checksummed copies; the copies were used",
             )
             .file("cortexadb.ckpt")
             .list("ids", state.notes.altered.iter().copied())
@@ -175,7 +175,7 @@ fn segments(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "segments_only",
                 Severity::Warning,
-                "memories that checkpoint and log lost were found in segments; some may have been deleted before",
+                "memories missing from checkpoint and log were found in segments; some may have been deleted earlier",
             )
             .file("segments")
             .list("ids", notes.from_segments.iter().copied())
@@ -187,7 +187,7 @@ fn segments(state: &State, findings: &mut Vec<Finding>) {
             Finding::new(
                 "segments_deleted",
                 Severity::Note,
-                "segments still hold deleted memories; they are not taken",
+                "segments still hold deleted memories; they are not imported",
             )
             .file("segments")
             .list("ids", notes.left_in_segments.iter().copied())
@@ -204,7 +204,7 @@ fn segments(state: &State, findings: &mut Vec<Finding>) {
             )
             .file("segments")
             .list("places", places.map(|(file, at)| format!("{file}:{at}")))
-            .then("CortexaDB writes segments anew from the checkpoint, or refuses to open"),
+            .then("CortexaDB rewrites the segments from the checkpoint, or refuses to open"),
         );
     }
 }

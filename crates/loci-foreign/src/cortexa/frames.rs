@@ -1,54 +1,54 @@
-//! Records with length and checksum, one behind the other, in a file that may be damaged anywhere.
+//! Reads consecutive records with length and checksum, from a file that may be damaged anywhere.
 //!
-//! A record that fails is passed over by looking for the next place where length, structure and checksum fit. What lies
-//! between is a gap. A gap that a checksum proves to be one record with a damaged header, or with one damaged byte, is read
-//! after all.
+//! After a damaged record, the scan searches for the next offset where length, structure and
+//! checksum fit. The bytes in between are a gap. A gap is still read if a checksum proves that it
+//! is one record with a damaged header or with one damaged byte.
 
 use std::ops::Range;
 
-/// Length and checksum.
+/// The length and the checksum.
 pub(super) const HEADER: usize = 8;
-/// Payload of a `Delete`, the shortest command.
+/// The payload length of a `Delete`, the shortest command.
 pub(super) const SHORTEST: usize = 17;
-/// A payload up to here is mended by trying every byte.
-const MENDABLE: usize = 64;
-/// Bytes that the search for the next record may put through the checksum, in multiples of the file.
+/// The maximum length of a payload that is repaired by trying every byte.
+const REPAIRABLE: usize = 64;
+/// How many bytes the search for the next record may checksum, in multiples of the file.
 const WORK: usize = 32;
-/// Once that is used up, only records up to here are looked for.
+/// When that budget is used up, the search covers only records up to this length.
 const SMALL: usize = 4096;
 
-/// A record whose checksum and structure fit.
+/// A record with a valid checksum and structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Where it starts.
+    /// Its offset in the file.
     pub(super) offset: usize,
     /// Its payload.
     pub(super) payload: Range<usize>,
-    /// The payload where it had to be mended.
-    pub(super) mended: Option<Vec<u8>>,
+    /// The repaired payload, if it was damaged.
+    pub(super) repaired: Option<Vec<u8>>,
 }
 
 impl Frame {
     /// The payload as it was written.
     pub(super) fn bytes<'a>(&'a self, file: &'a [u8]) -> &'a [u8] {
-        match &self.mended {
-            Some(mended) => mended,
+        match &self.repaired {
+            Some(repaired) => repaired,
             None => file.get(self.payload.clone()).unwrap_or_default(),
         }
     }
 }
 
-/// What a file of records holds.
+/// The contents of a file of records.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) frames: Vec<Frame>,
-    /// Stretches in which nothing could be read.
+    /// Ranges that could not be read.
     pub(super) gaps: Vec<Range<usize>>,
-    /// Whether the last gap is a record that goes on beyond the end of the file.
+    /// Whether the last gap is a record that extends beyond the end of the file.
     pub(super) tail_cut: bool,
 }
 
-/// Reads every record that can be read. `fits` judges a payload by its structure.
+/// Reads every readable record. `fits` checks the structure of a payload.
 pub(super) fn scan(file: &[u8], fits: fn(&[u8]) -> bool) -> Scan {
     let mut scan = Scan::default();
     let mut work = file.len().saturating_mul(WORK);
@@ -59,7 +59,7 @@ pub(super) fn scan(file: &[u8], fits: fn(&[u8]) -> bool) -> Scan {
             scan.frames.push(Frame {
                 offset,
                 payload,
-                mended: None,
+                repaired: None,
             });
             offset = next;
             continue;
@@ -80,17 +80,19 @@ pub(super) fn scan(file: &[u8], fits: fn(&[u8]) -> bool) -> Scan {
     scan
 }
 
-/// Tries to read what lies in a gap: as one record, then record by record as far as lengths say where one ends.
+/// Tries to read a gap, first as one record, then record by record as far as their lengths are
+/// readable.
 fn gap(file: &[u8], mut range: Range<usize>, fits: fn(&[u8]) -> bool, scan: &mut Scan) {
     let start = range.start;
     while !range.is_empty() {
-        // The whole is tried once: a gap of many records would be summed up again for each of them.
+        // The whole range is tried once. Otherwise a gap of many records would be checksummed again
+        // for each of them.
         let whole = (range.start == start || range.len() <= SMALL).then_some(range.end);
         let declared = length_at(file, range.start)
             .and_then(|length| range.start.checked_add(HEADER)?.checked_add(length))
             .filter(|end| *end < range.end && range.end - end >= HEADER + SHORTEST);
         let read = [whole, declared].into_iter().flatten().find_map(|end| {
-            let payload = mend(file.get(range.start..end)?, fits)?;
+            let payload = repair(file.get(range.start..end)?, fits)?;
             Some((payload, end))
         });
         let end = match read {
@@ -98,7 +100,7 @@ fn gap(file: &[u8], mut range: Range<usize>, fits: fn(&[u8]) -> bool, scan: &mut
                 scan.frames.push(Frame {
                     offset: range.start,
                     payload: range.start + HEADER..end,
-                    mended: Some(payload),
+                    repaired: Some(payload),
                 });
                 end
             }
@@ -112,7 +114,7 @@ fn gap(file: &[u8], mut range: Range<usize>, fits: fn(&[u8]) -> bool, scan: &mut
     }
 }
 
-/// The payload of the record at `offset`, if everything about it fits.
+/// The payload of the record at `offset`, if it is valid.
 fn fitting(
     file: &[u8],
     offset: usize,
@@ -148,15 +150,16 @@ fn stored_checksum(file: &[u8], offset: usize) -> Option<u32> {
     number_at(file, offset.checked_add(4)?)
 }
 
-/// The payload that these bytes were written with, where the checksum leaves no doubt.
-fn mend(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+/// The original payload of these bytes, if the checksum proves it.
+fn repair(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let payload = bytes.get(HEADER..)?;
     if payload.len() < SHORTEST {
         return None;
     }
     let stored = stored_checksum(bytes, 0)?;
     let difference = checksum(payload) ^ stored;
-    // Either the length was damaged and the checksum holds, or one byte of the checksum was.
+    // Either the length was damaged and the checksum is intact, or one byte of the checksum was
+    // damaged.
     let whole = difference == 0
         || (length_at(bytes, 0)? == payload.len()
             && difference
@@ -168,17 +171,19 @@ fn mend(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     if whole {
         return fits(payload).then(|| payload.to_vec());
     }
-    if payload.len() > MENDABLE || length_at(bytes, 0)? != payload.len() {
+    if payload.len() > REPAIRABLE || length_at(bytes, 0)? != payload.len() {
         return None;
     }
-    single_byte(payload, difference).filter(|mended| fits(mended))
+    single_byte(payload, difference).filter(|repaired| fits(repaired))
 }
 
-/// The payload with the one byte changed back that explains the difference of the checksums, if only one does.
+/// The payload with one byte corrected, if exactly one correction explains the difference of the
+/// checksums.
 fn single_byte(payload: &[u8], difference: u32) -> Option<Vec<u8>> {
     let mut found = None;
     for change in 1..=u8::MAX {
-        // The checksum is linear: this is what the change adds to it, from the last byte to the first.
+        // The checksum is linear. This is the effect of the change on it, from the last byte to the
+        // first.
         let mut effect = step(0, change);
         for position in (0..payload.len()).rev() {
             if effect == difference {
@@ -191,12 +196,12 @@ fn single_byte(payload: &[u8], difference: u32) -> Option<Vec<u8>> {
         }
     }
     let (position, change) = found?;
-    let mut mended = payload.to_vec();
-    *mended.get_mut(position)? ^= change;
-    Some(mended)
+    let mut repaired = payload.to_vec();
+    *repaired.get_mut(position)? ^= change;
+    Some(repaired)
 }
 
-/// CRC-32/CKSUM: polynomial 04C11DB7, not reflected, from 0, inverted at the end.
+/// CRC-32/CKSUM: polynomial 04C11DB7, not reflected, initial value 0, inverted at the end.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(0, |state, byte| step(state, *byte))
 }

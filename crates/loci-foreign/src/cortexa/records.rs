@@ -1,4 +1,4 @@
-//! From entries to records of Loci.
+//! Converts entries to foreign records.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::replay::State;
 use crate::palace::{ForeignRecord, Readout, VectorOrigin};
 use crate::{fields, vector};
 
-/// The collection that entries are in unless told otherwise.
+/// CortexaDB's default collection.
 const DEFAULT: &str = "default";
 
-/// The length that most vectors have.
+/// The most common length of vectors.
 pub(super) fn dimension(state: &State) -> Option<usize> {
     let mut counts: HashMap<usize, u64> = HashMap::new();
     for id in state.memories.keys() {
@@ -64,7 +64,8 @@ pub(super) fn record(
     }
 }
 
-/// What was given stays under its key; what CortexaDB knows besides takes another where the key is taken.
+/// The metadata of an entry. User keys are kept. CortexaDB's own fields get another key if theirs
+/// is taken.
 fn metadata(entry: &Entry<'_>, recovered_from: Option<&str>, readout: &mut Readout) -> Metadata {
     let mut metadata = Metadata::default();
     for (key, value) in &entry.metadata {

@@ -1,8 +1,9 @@
-//! From checkpoint, log and segments to the memories that are alive.
+//! Computes the live memories from checkpoint, log and segments.
 //!
-//! The log is replayed on the checkpoint, all of it: a command's number is its place in the file and begins anew when the file is
-//! truncated, so it cannot tell what the checkpoint has. A command that names a memory that is not there is noted, never a
-//! reason to stop. Segments know nothing of deletes and fill in only what damage took.
+//! The whole log is replayed on the checkpoint. A command's number is its position in the file and
+//! restarts when the file is truncated, so it does not show what the checkpoint already has. A
+//! command that names a missing memory is noted and does not stop the replay. Segments do not
+//! record deletes, so they are used only to recover what damage removed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -17,45 +18,46 @@ use super::fill;
 use super::frames::{self, HEADER, SHORTEST, Scan};
 use super::segments::{self, Reader, Segments, digest};
 
-/// Where the bytes of an entry are.
+/// The location of an entry's bytes.
 #[derive(Debug, Clone)]
 pub(super) enum EntryBytes {
     Checkpoint(Range<usize>),
     Log(Range<usize>),
-    /// Not in one of the files as it is: from a segment, or mended.
+    /// Bytes that are in none of the files in this form, because they come from a segment or were
+    /// repaired.
     Own(Vec<u8>),
 }
 
-/// A memory that is alive.
+/// A live memory.
 #[derive(Debug, Clone)]
 pub(super) struct Alive {
     pub(super) place: EntryBytes,
-    /// Where it had to be taken from, if not from where it belongs.
+    /// The source that it was recovered from, if it is not in its proper place.
     pub(super) recovered_from: Option<&'static str>,
 }
 
-/// What the replay came upon.
+/// Notes of the replay.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Commands that name what is not there: offset, and what it is.
+    /// Commands that name missing memories: the offset, and a description.
     pub(super) poison: Vec<(usize, String)>,
-    /// Deletes of what the checkpoint no longer has, and links of it.
+    /// Deletes and links of memories that the checkpoint does not have.
     pub(super) stale: Vec<(usize, u64)>,
-    /// Ids that were deleted and given out again.
+    /// Ids that were deleted and reused.
     pub(super) reused: BTreeSet<u64>,
-    /// Memories of the checkpoint that no copy in a segment agrees with.
+    /// Memories of the checkpoint that differ from all copies in segments.
     pub(super) altered: Vec<u64>,
     /// Memories taken from a segment.
     pub(super) from_segments: Vec<u64>,
-    /// Memories that only a segment has and that were left there: they were deleted.
+    /// Memories that only a segment has and that were ignored because they were deleted.
     pub(super) left_in_segments: Vec<u64>,
     /// Records that were read although a byte was damaged.
-    pub(super) mended: Vec<usize>,
-    /// Stretches that have the size of a `Delete` and could not be read.
+    pub(super) repaired: Vec<usize>,
+    /// Unreadable ranges of the size of a `Delete`.
     pub(super) deletes_lost: Vec<usize>,
 }
 
-/// A database, read.
+/// A database after reading.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) checkpoint_bytes: Vec<u8>,
@@ -68,7 +70,7 @@ pub(super) struct State {
     pub(super) notes: Notes,
     /// Ids that a delete of the log names and that were not added again.
     pub(super) deleted: HashSet<u64>,
-    /// Ids that copies in segments show to have been there, with the lengths of the copies.
+    /// Ids that have copies in segments, with the lengths of the copies.
     copied: HashMap<u64, Vec<usize>>,
 }
 
@@ -93,7 +95,7 @@ impl State {
         state.replay();
         let filled = fill::from_segments(&state)?;
         if !filled.taken.is_empty() {
-            // Again with what was filled in: links of the log may name it.
+            // Replay again with the recovered memories, because links of the log may name them.
             state.memories.clear();
             state.deleted.clear();
             state.edges = Edges::default();
@@ -116,13 +118,14 @@ impl State {
         .unwrap_or_default()
     }
 
-    /// An entry that is alive.
+    /// A live entry.
     pub(super) fn entry(&self, id: u64) -> Option<Entry<'_>> {
         Entry::exactly(self.bytes(self.memories.get(&id)?))
     }
 
-    /// Begins with the checkpoint and what segments fill in. The checkpoint has no checksum, the copies in segments do: where
-    /// none agrees, the last copy counts.
+    /// Starts with the checkpoint and the recovered memories. The checkpoint has no checksum, but
+    /// the copies in segments do. If none of them agrees with the checkpoint, the last copy is
+    /// used.
     fn begin(&mut self, filled: &[(u64, Vec<u8>)]) -> Result<()> {
         for (id, bytes) in filled {
             let alive = Alive {
@@ -144,13 +147,13 @@ impl State {
             let Some(entry) = Entry::exactly(bytes) else {
                 continue;
             };
-            let said = digest(&entry);
+            let own_digest = digest(&entry);
             let known = copies.get(&entry.id).map(Vec::as_slice).unwrap_or_default();
             let agrees = |position: &usize| {
                 let copy = self.segments.copies.get(*position);
-                copy.is_some_and(|copy| copy.digest == said)
+                copy.is_some_and(|copy| copy.digest == own_digest)
             };
-            // With a segment damaged, the copy that would agree may be the one that was lost.
+            // If a segment is damaged, the copy that would agree may be the one that was lost.
             if let Some(last) = known.last()
                 && self.segments.gaps.is_empty()
                 && !known.iter().any(agrees)
@@ -189,12 +192,12 @@ impl State {
         let Some(log) = self.log.take() else { return };
         let bytes = std::mem::take(&mut self.log_bytes);
         for frame in &log.frames {
-            if frame.mended.is_some() {
-                self.notes.mended.push(frame.offset);
+            if frame.repaired.is_some() {
+                self.notes.repaired.push(frame.offset);
             }
             match command(frame.bytes(&bytes)) {
                 Some(Command::Add(entry, start)) => {
-                    let place = match &frame.mended {
+                    let place = match &frame.repaired {
                         Some(payload) => {
                             EntryBytes::Own(payload.get(start..).unwrap_or_default().to_vec())
                         }
@@ -267,7 +270,7 @@ impl State {
         }
     }
 
-    /// Whether a copy in a segment shows that there was such a memory.
+    /// Whether a copy in a segment shows that this memory existed.
     fn was_once(&self, id: u64) -> bool {
         self.checkpoint.is_some() && self.copied.contains_key(&id)
     }

@@ -1,4 +1,5 @@
-//! Segment files: a checksummed copy of every entry ever added since the last start, deleted ones too.
+//! Reads segment files, which hold a checksummed copy of every entry added since the last start,
+//! including deleted ones.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -16,30 +17,31 @@ use super::frames;
 #[derive(Debug, Clone)]
 pub(super) struct EntryCopy {
     pub(super) id: u64,
-    /// Of everything the entry says.
+    /// The digest of the entry's contents.
     pub(super) digest: u64,
     file: PathBuf,
     range: Range<usize>,
-    /// The bytes of the entry where the file's had to be mended.
-    mended: Option<Vec<u8>>,
+    /// The repaired bytes of the entry, if those in the file are damaged.
+    repaired: Option<Vec<u8>>,
 }
 
 impl EntryCopy {
-    /// Bytes of the entry.
+    /// The length of the entry.
     pub(super) fn len(&self) -> usize {
         self.range.len()
     }
 }
 
-/// The copies in the order written, and what could not be read.
+/// The copies in the order in which they were written, and the unreadable ranges.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     pub(super) copies: Vec<EntryCopy>,
-    /// File and offset of stretches that could not be read.
+    /// The file and offset of ranges that could not be read.
     pub(super) gaps: Vec<(String, usize)>,
 }
 
-/// Reads copies again. It keeps the file it read last: ask in the order of the copies.
+/// Reads copies a second time. It caches the last file, so requests should be in the order of the
+/// copies.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     path: PathBuf,
@@ -49,8 +51,8 @@ pub(super) struct Reader {
 impl Reader {
     /// The bytes of the entry.
     pub(super) fn bytes(&mut self, copy: &EntryCopy) -> Result<Vec<u8>> {
-        if let Some(mended) = &copy.mended {
-            return Ok(mended.clone());
+        if let Some(repaired) = &copy.repaired {
+            return Ok(repaired.clone());
         }
         if self.path != copy.file {
             self.file = read_file(&copy.file)?.unwrap_or_default();
@@ -61,7 +63,7 @@ impl Reader {
             Some(entry) if digest(&entry) == copy.digest => Ok(bytes.to_vec()),
             _ => Err(Error::Busy {
                 what: format!(
-                    "reading `{}`: another program keeps writing it; stop it and try again",
+                    "reading `{}`: another program keeps writing to it; stop it and try again",
                     copy.file.display()
                 ),
                 waited: std::time::Duration::ZERO,
@@ -70,7 +72,7 @@ impl Reader {
     }
 }
 
-/// Reads every segment of a database. One is in memory at a time.
+/// Reads every segment of a database, one at a time.
 pub(super) fn read(directory: &Path) -> Result<Segments> {
     let mut segments = Segments::default();
     for path in files(&directory.join("segments"))? {
@@ -87,8 +89,8 @@ pub(super) fn read(directory: &Path) -> Result<Segments> {
                 digest: digest(&entry),
                 file: path.clone(),
                 range: frame.payload.start + start..frame.payload.end,
-                mended: frame
-                    .mended
+                repaired: frame
+                    .repaired
                     .as_ref()
                     .and_then(|payload| payload.get(start..))
                     .map(<[u8]>::to_vec),
@@ -104,7 +106,7 @@ pub(super) fn read(directory: &Path) -> Result<Segments> {
     Ok(segments)
 }
 
-/// What an entry says, as one number.
+/// A digest of the entry's contents.
 pub(super) fn digest(entry: &Entry<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (entry.id, entry.collection, entry.content).hash(&mut hasher);
@@ -113,7 +115,7 @@ pub(super) fn digest(entry: &Entry<'_>) -> u64 {
     hasher.finish()
 }
 
-/// A file's bytes; nothing if there is none, or something that is no file.
+/// The bytes of a file; `None` if it does not exist or is not a regular file.
 pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     if fs::metadata(path).is_ok_and(|info| !info.is_file()) {
         return Ok(None);
@@ -132,7 +134,8 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// How much of a file is worth reading: a file that is mostly a hole was forged or cut, and must not become memory.
+/// How much of a file to read. A file that is mostly a hole was forged or truncated, and must not
+/// use up memory.
 fn plausible_bytes(info: &fs::Metadata) -> u64 {
     #[cfg(unix)]
     {

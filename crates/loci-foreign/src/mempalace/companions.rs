@@ -1,4 +1,4 @@
-//! What lies beside a palace of MemPalace, whichever backend keeps its drawers.
+//! Reads the files beside a MemPalace palace, whichever backend keeps its drawers.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,7 +13,7 @@ use crate::database;
 use crate::handing::Batches;
 use crate::palace::{LostRecord, Readout, Take};
 
-/// Bytes of a JSON file at most; MemPalace's own are a few hundred kilobytes.
+/// The maximum size of a JSON file. MemPalace's own are a few hundred kilobytes.
 const LARGEST: u64 = 64 << 20;
 /// The identity of the embedder, by collection.
 const EMBEDDER: &str = "mempalace_embedder.json";
@@ -29,7 +29,7 @@ const UNMAPPED: [&str; 8] = [
     "wings",
 ];
 
-/// What was found beside a palace.
+/// The contents of the files beside a palace.
 #[derive(Debug, Clone, Default)]
 pub struct Companions {
     /// Facts of the knowledge graph.
@@ -40,9 +40,9 @@ pub struct Companions {
     pub embedders: BTreeMap<String, EmbedderIdentity>,
     /// Tunnels that could not be read.
     pub lost_links: Vec<LostRecord>,
-    /// What else could not be read or has no place in Loci.
+    /// Everything else that could not be read or has no place in Loci.
     pub readout: Readout,
-    /// What is wrong with it, or worth knowing.
+    /// Problems and notes.
     pub findings: Vec<Finding>,
 }
 
@@ -52,7 +52,7 @@ impl Companions {
         self.embedders.get(collection)
     }
 
-    /// Hands over the facts.
+    /// Passes the facts to `take`.
     pub fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
         let mut batches = Batches::new(batch, take);
         for fact in &self.facts {
@@ -65,7 +65,7 @@ impl Companions {
         })
     }
 
-    /// Hands over the links.
+    /// Passes the links to `take`.
     pub fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
         let mut batches = Batches::new(batch, take);
         for link in &self.links {
@@ -78,7 +78,7 @@ impl Companions {
         })
     }
 
-    /// Adds what has no place in Loci to a readout.
+    /// Adds the unmapped fields to a readout.
     pub fn count_unmapped(&self, readout: &mut Readout) {
         for (field, count) in &self.readout.unmapped {
             readout.leave_many(field, *count);
@@ -86,7 +86,7 @@ impl Companions {
     }
 }
 
-/// Reads what lies beside the palace in `directory`. Nothing there, or nothing readable, is no error.
+/// Reads the files beside the palace in `directory`. Missing or unreadable files are not an error.
 pub fn companions(directory: &Path) -> Companions {
     let mut found = Companions::default();
     if let Some(path) = graph_file(directory) {
@@ -116,7 +116,7 @@ pub fn companions(directory: &Path) -> Companions {
     found
 }
 
-/// The files whose change makes what was read old.
+/// The files whose change makes the result outdated.
 pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
     let mut files = vec![directory.join(EMBEDDER)];
     files.extend(graph_file(directory));
@@ -124,7 +124,7 @@ pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The palace itself, and the directory around it where that is MemPalace's.
+/// The palace itself, and its parent directory if that is MemPalace's.
 fn homes(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let around = directory
         .file_name()
@@ -136,14 +136,16 @@ fn homes(directory: &Path) -> impl Iterator<Item = PathBuf> {
         .map(Path::to_owned)
 }
 
-/// The graph of the palace; the older place beside it counts only where there is none inside.
+/// The knowledge graph of the palace. The older path beside the palace counts only if there is none
+/// inside.
 fn graph_file(directory: &Path) -> Option<PathBuf> {
     homes(directory)
         .map(|home| home.join("knowledge_graph.sqlite3"))
         .find(|path| path.is_file())
 }
 
-/// A JSON file; nothing if there is none. One that cannot be read is a finding, and a loss of what is in it.
+/// A JSON file; `None` if there is none. An unreadable file is a finding, and its content is a
+/// loss.
 fn json(path: &Path, found: &mut Companions) -> Result<Option<Value>, LostRecord> {
     if !path.is_file() {
         return Ok(None);
@@ -169,7 +171,7 @@ fn json(path: &Path, found: &mut Companions) -> Result<Option<Value>, LostRecord
                 )
                 .file(name.clone())
                 .with("bytes", path.metadata().map_or(0, |file| file.len()))
-                .then("MemPalace goes on as if it were empty")
+                .then("MemPalace treats it as empty")
                 .fix(Fix::PutBackUpInPlace {
                     file: name.clone().into_owned(),
                 }),

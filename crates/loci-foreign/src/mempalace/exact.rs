@@ -1,4 +1,5 @@
-//! The store `sqlite_exact`: collections and documents in one SQLite database, vectors as little-endian f32.
+//! Reads the store `sqlite_exact`: collections and documents in one SQLite database, vectors as
+//! little-endian f32.
 
 use loci_chroma::{Finding, Severity, Snapshot, Table};
 use loci_core::{EmbedderIdentity, Error, MAX_DIMENSION, Metadata, Metric, Result};
@@ -12,7 +13,7 @@ use crate::handing::Batches;
 use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin, added};
 use crate::{cells, fields, vector};
 
-/// Tables that are saved where SQLite cannot read the file.
+/// The tables to salvage if SQLite cannot read the file.
 pub(super) const WANTED: &[Table] = &[
     Table {
         name: "documents",
@@ -55,7 +56,8 @@ pub(super) const WANTED: &[Table] = &[
     },
 ];
 
-/// The collections with their numbers. Documents whose collection is gone get one named after its number.
+/// The collections with their ids. Documents of a lost collection get one that is named after its
+/// id.
 pub(super) fn collections(
     snapshot: &Snapshot,
     companions: &Companions,
@@ -108,7 +110,7 @@ fn collection(
     }
 }
 
-/// The embedder that is noted in the database, or else beside it.
+/// The embedder that is recorded in the database, or else beside it.
 fn embedder(
     snapshot: &Snapshot,
     companions: &Companions,
@@ -132,7 +134,7 @@ fn embedder(
     }
 }
 
-/// Hands over the documents of a collection.
+/// Passes the documents of a collection to a callback.
 pub(super) fn read(
     snapshot: &Snapshot,
     collection: i64,
@@ -169,7 +171,7 @@ pub(super) fn read(
                 }
             }
             Ok(None) => break,
-            // What came before is good; what follows cannot be reached.
+            // The rows so far are good. Those that follow are out of reach.
             Err(error) => {
                 readout.lose(None, format!("the rest of the table `documents`: {error}"));
                 break;
@@ -226,14 +228,14 @@ fn vector_of(row: &Row<'_>, dimension: Option<usize>) -> std::result::Result<Vec
     if noted.is_some_and(|noted| noted.checked_mul(4) != Some(bytes.len())) {
         let noted = noted.unwrap_or_default();
         return Err(format!(
-            "has {} bytes, noted are {noted} numbers",
+            "has {} bytes, but {noted} numbers are recorded",
             bytes.len()
         ));
     }
     vector::read(bytes, dimension)
 }
 
-/// What is wrong with the documents.
+/// The problems of the documents.
 pub(super) fn findings(
     snapshot: &Snapshot,
     numbers: &[i64],
@@ -262,7 +264,7 @@ pub(super) fn findings(
                 )
                 .of(&collection.name)
                 .list("documents", other)
-                .then("MemPalace takes the metadata of these documents for empty"),
+                .then("MemPalace treats the metadata of these documents as empty"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The knowledge graph: statements about entities, with the time in which they hold.
+//! Reads the knowledge graph: facts about entities, with their periods of validity.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
                     format!("the knowledge graph cannot be read: {error}"),
                 )
                 .file("knowledge_graph.sqlite3")
-                .then("MemPalace's questions to the graph fail"),
+                .then("MemPalace's queries of the graph fail"),
             );
             return;
         }
@@ -107,7 +107,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
             Finding::new(
                 "entities_missing",
                 Severity::Warning,
-                "facts name entities that are gone; their ids stand for their names",
+                "facts name entities that are missing; their ids are used as names",
             )
             .file("knowledge_graph.sqlite3")
             .list("entities", unnamed)

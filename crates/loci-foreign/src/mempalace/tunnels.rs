@@ -1,4 +1,4 @@
-//! Tunnels: links between rooms, or between the drawers they name.
+//! Reads tunnels: links between rooms, or between the drawers that they name.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::companions::Companions;
 use crate::fields;
 use crate::palace::LostRecord;
 
-/// Keys that make the link itself.
+/// The keys that form the link itself.
 const STRUCTURE: [&str; 3] = ["source", "target", "label"];
 
 /// Reads tunnels into links.
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path, value: &Value, found: &mut Companions) {
             )
             .file(name)
             .with("tunnels", unreadable)
-            .then("MemPalace leaves them out, or takes the file for empty"),
+            .then("MemPalace leaves them out, or treats the file as empty"),
         );
     }
 }
@@ -52,7 +52,8 @@ fn link(tunnel: &Value, found: &mut Companions) -> Option<Link> {
             fields::put_json(&mut metadata, key, value, &mut found.readout);
         }
     }
-    // A tunnel between drawers is one between rooms too; what the link cannot say goes to the metadata.
+    // A tunnel between drawers is also one between rooms. Fields that the link lacks go into the
+    // metadata.
     let sides = [
         (tunnel.get("source")?, "source"),
         (tunnel.get("target")?, "target"),

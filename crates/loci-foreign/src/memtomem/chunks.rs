@@ -1,4 +1,4 @@
-//! Chunks as records of Loci.
+//! Converts chunks to foreign records.
 
 use jiff::Timestamp;
 use loci_chroma::Snapshot;
@@ -13,7 +13,7 @@ use crate::handing::Batches;
 use crate::palace::{ForeignRecord, Readout, Take, VectorOrigin, added};
 use crate::{cells, fields};
 
-/// The namespace that chunks are in unless told otherwise.
+/// memtomem's default namespace.
 const DEFAULT: &str = "default";
 
 /// Every column that is read.
@@ -43,7 +43,7 @@ const COLUMNS: [&str; 23] = [
     "project_root",
 ];
 
-/// Hands over every chunk.
+/// Passes every chunk to a callback.
 pub(super) fn read(
     snapshot: &Snapshot,
     vectors: &VectorTable,
@@ -69,7 +69,7 @@ pub(super) fn read(
                 }
             }
             Ok(None) => break,
-            // What came before is good; what follows cannot be reached.
+            // The rows so far are good. Those that follow are out of reach.
             Err(error) => {
                 readout.lose(None, format!("the rest of the table `chunks`: {error}"));
                 break;
@@ -106,8 +106,8 @@ fn record(
     if let Some(content) = &content
         && !agrees(content, cells::text(row, "content_hash"))
     {
-        let said = MetaValue::Str("the text differs from its hash".into());
-        metadata.0.insert("damaged".into(), said);
+        let reason = MetaValue::Str("the text differs from its hash".into());
+        metadata.0.insert("damaged".into(), reason);
     }
     Some(ForeignRecord {
         id,
@@ -122,7 +122,8 @@ fn record(
     })
 }
 
-/// Whether a text is the one that was hashed. memtomem hashes the composed form; a chunk without a hash proves nothing.
+/// Whether a text matches its hash. memtomem hashes the composed form. A chunk without a hash
+/// always matches.
 pub(super) fn agrees(content: &str, hash: Option<String>) -> bool {
     let Some(hash) = hash.filter(|hash| !hash.is_empty()) else {
         return true;
@@ -168,7 +169,7 @@ fn metadata(row: &Row<'_>, readout: &mut Readout) -> Metadata {
             metadata.0.insert(column.into(), MetaValue::Int(number));
         }
     }
-    // Zero is what memtomem writes for "never" and "none".
+    // memtomem writes zero for "never" and "none".
     for column in [
         "access_count",
         "use_count",
@@ -200,7 +201,7 @@ fn metadata(row: &Row<'_>, readout: &mut Readout) -> Metadata {
     metadata
 }
 
-/// A list that is kept as JSON. What is no list stays as it is written.
+/// A list that is stored as JSON. A value that is not a list is kept unchanged.
 fn list(row: &Row<'_>, column: &str, key: &str, metadata: &mut Metadata, readout: &mut Readout) {
     let Some(text) = cells::filled(row, column) else {
         return;

@@ -1,4 +1,4 @@
-//! What is wrong with a memtomem database.
+//! The findings about a memtomem database.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::vectors::VectorTable;
 use super::{chunks, links};
 use crate::{cells, database};
 
-/// Everything worth saying.
+/// All findings.
 pub(super) fn of(path: &Path, snapshot: &Snapshot, vectors: &VectorTable) -> Vec<Finding> {
     let mut findings = database::damage(snapshot, "memtomem");
     let seen = Seen::read(snapshot);
@@ -22,7 +22,7 @@ pub(super) fn of(path: &Path, snapshot: &Snapshot, vectors: &VectorTable) -> Vec
             Finding::new(
                 "links_dangling",
                 Severity::Note,
-                "links name chunks that are gone",
+                "links name chunks that are missing",
             )
             .list("links", dangling)
             .then("memtomem keeps them until its clean-up of dangling links runs"),
@@ -32,12 +32,12 @@ pub(super) fn of(path: &Path, snapshot: &Snapshot, vectors: &VectorTable) -> Vec
     findings
 }
 
-/// What one pass over the chunks shows.
+/// The results of one pass over the chunks.
 #[derive(Default)]
 struct Seen {
     rows: HashMap<i64, String>,
     altered: Vec<String>,
-    /// Surplus rows of groups that should be one.
+    /// Surplus rows of groups that should be a single row.
     duplicates: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ fn content(seen: &Seen, findings: &mut Vec<Finding>) {
             Finding::new(
                 "content_altered",
                 Severity::Error,
-                "texts differ from the hashes written with them; they come along, marked `damaged`",
+                "texts differ from their recorded hashes; they are imported and marked `damaged`",
             )
             .list("ids", seen.altered.iter().cloned())
             .then("memtomem does not notice; it answers with the altered text"),
@@ -101,7 +101,7 @@ fn content(seen: &Seen, findings: &mut Vec<Finding>) {
             Finding::new(
                 "duplicates",
                 Severity::Warning,
-                "chunks of one place in one file are there more than once",
+                "chunks of the same place in a file exist more than once",
             )
             .list("ids", seen.duplicates.iter().cloned())
             .then("memtomem returns each of them, or deletes the surplus at its next start"),
@@ -115,9 +115,9 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
             Finding::new(
                 "no_vectors",
                 Severity::Note,
-                "the database was made without vectors",
+                "the database was created without vectors",
             )
-            .then("memtomem searches it by words alone"),
+            .then("memtomem searches it by words only"),
         );
         return;
     }
@@ -130,7 +130,7 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
     missing.sort();
     if !missing.is_empty() {
         findings.push(
-            // memtomem itself writes chunks so when it has no vector for them.
+            // memtomem itself writes chunks this way if it has no vector for them.
             Finding::new(
                 "vectors_missing",
                 Severity::Note,
@@ -141,7 +141,7 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
                 ),
             )
             .list("ids", missing.into_iter().cloned())
-            .then("memtomem finds them by words alone"),
+            .then("memtomem finds them by words only"),
         );
     }
     let mut orphaned: Vec<i64> = vectors
@@ -154,10 +154,10 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
             Finding::new(
                 "vectors_orphaned",
                 Severity::Warning,
-                "vectors belong to chunks that are gone",
+                "vectors belong to chunks that are missing",
             )
             .list("rows", orphaned)
-            .then("memtomem wastes places in its answers on them"),
+            .then("they take up places in memtomem's answers"),
         );
     }
     if !vectors.broken.is_empty() {
@@ -193,7 +193,7 @@ fn words(snapshot: &Snapshot, seen: &Seen, findings: &mut Vec<Finding>) {
             Finding::new(
                 "words_missing",
                 Severity::Warning,
-                "chunks are not in the index of words",
+                "chunks are not in the full-text index",
             )
             .list("ids", missing.into_iter().cloned())
             .then("memtomem never finds them by words"),

@@ -1,4 +1,4 @@
-//! Relations and shared copies as links between drawers.
+//! Converts relations and shared copies to links between drawers.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const TABLES: [(&str, &str); 2] = [
     ("chunk_links", "link_type"),
 ];
 
-/// Hands over every link whose two ends are there.
+/// Passes every link whose two ends exist to a callback.
 pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
     let mut readout = Readout::default();
     let mut batches = Batches::new(batch, take);
@@ -44,7 +44,7 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
                     Some(link) => batches.push(link)?,
                     None => readout.lose(
                         Some(ends(row)),
-                        format!("a row of `{table}` names a chunk that is gone"),
+                        format!("a row of `{table}` names a chunk that is missing"),
                     ),
                 },
                 Ok(None) => break,
@@ -59,14 +59,14 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
     Ok(readout)
 }
 
-/// Links that name a chunk that is gone.
+/// Links that name a missing chunk.
 pub(super) fn dangling(snapshot: &Snapshot) -> Vec<String> {
     let mut none = |_| Ok(());
     let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |readout| readout.lost);
     lost.into_iter().filter_map(|lost| lost.id).collect()
 }
 
-/// The ids of both ends, for people.
+/// The ids of both ends, for display.
 fn ends(row: &Row<'_>) -> String {
     let end = |column| cells::text(row, column).unwrap_or_default();
     format!("{} -> {}", end("source_id"), end("target_id"))

@@ -1,4 +1,4 @@
-//! The tables of memtomem: which are read, and which have no place in Loci.
+//! The tables of memtomem that are read, and those that have no place in Loci.
 
 use loci_chroma::{Snapshot, Table};
 use loci_salvage::Value;
@@ -6,7 +6,7 @@ use loci_salvage::Value;
 use crate::cells;
 use crate::palace::Readout;
 
-/// Tables that are saved where SQLite cannot read the file.
+/// The tables to salvage if SQLite cannot read the file.
 pub(super) const WANTED: &[Table] = &[
     Table {
         name: "chunks",
@@ -44,7 +44,7 @@ pub(super) const WANTED: &[Table] = &[
     },
 ];
 
-/// A chunk begins with id, text, hash and source.
+/// Whether a row looks like a chunk, which begins with id, text, hash and source.
 fn is_chunk(values: &[Value]) -> bool {
     are_ids(values, 1)
         && matches!(
@@ -61,7 +61,7 @@ fn are_ids(values: &[Value], count: usize) -> bool {
         .all(|value| matches!(value, Value::Text(text) if text.len() == 36))
 }
 
-/// Tables that are read, or that say nothing the read ones do not.
+/// Tables that are read, or that add nothing to those.
 const KNOWN: [&str; 4] = ["chunks", "_memtomem_meta", "chunk_relations", "chunk_links"];
 
 /// Counts the rows of every table that has no place in Loci.

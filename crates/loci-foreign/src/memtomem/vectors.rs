@@ -1,5 +1,5 @@
-//! Vectors behind a `vec0` table, from its plain tables: blocks of slots with a bitmap of those in use, the row numbers of the
-//! slots, and the vectors of all slots in one blob.
+//! Reads the vectors of a `vec0` table from its plain tables: blocks of slots with a bitmap of
+//! those in use, the row numbers of the slots, and the vectors of all slots in one blob.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,26 +9,26 @@ use loci_core::{MAX_DIMENSION, Metric};
 
 use crate::{cells, vector};
 
-/// Blocks that are kept in memory.
+/// The number of blocks that are kept in memory.
 const CACHED: usize = 4;
-/// Vectors whose length is looked at.
+/// The number of vectors whose length is checked.
 const SAMPLED: usize = 64;
 
-/// Where the vectors of chunks are.
+/// The locations of the vectors of chunks.
 #[derive(Debug, Default)]
 pub(super) struct VectorTable {
-    /// Block and slot by row number of the chunk.
+    /// The block and slot, by row number of the chunk.
     slots: HashMap<i64, (i64, usize)>,
-    /// Slots of each block.
+    /// The number of slots of each block.
     sizes: HashMap<i64, usize>,
     dimension: Option<usize>,
-    /// Blocks whose tables do not fit each other.
+    /// Blocks whose tables are inconsistent.
     pub(super) broken: Vec<i64>,
     cache: RefCell<Vec<(i64, Vec<u8>)>>,
 }
 
 impl VectorTable {
-    /// Reads where the vectors are, not the vectors.
+    /// Reads the locations of the vectors, not the vectors themselves.
     pub(super) fn read(snapshot: &Snapshot) -> Self {
         let mut table = Self {
             dimension: declared(snapshot),
@@ -76,7 +76,7 @@ impl VectorTable {
         }
     }
 
-    /// Blocks whose vectors have another length than slots and dimension say cannot be read.
+    /// Marks blocks as broken if the length of their vectors does not match slots and dimension.
     fn check_lengths(&mut self, snapshot: &Snapshot) {
         let sql = "SELECT rowid AS block, length(vectors) AS bytes FROM chunks_vec_vector_chunks00";
         let mut lengths: HashMap<i64, usize> = HashMap::new();
@@ -117,13 +117,13 @@ impl VectorTable {
         self.broken.sort_unstable();
     }
 
-    /// The length of the vectors, where there are any.
+    /// The length of the vectors, if there are any.
     pub(super) fn dimension(&self) -> Option<usize> {
         self.dimension
     }
 
-    /// `vec0` compares by Euclidean distance. Between vectors of length one that is the order of the cosine, which is what
-    /// palaces use.
+    /// The metric. `vec0` compares by Euclidean distance. For vectors of length one this gives the
+    /// same order as the cosine, which palaces use.
     pub(super) fn metric(&self, snapshot: &Snapshot) -> Metric {
         let mut rows: Vec<i64> = self.rows().collect();
         rows.sort_unstable();
@@ -151,24 +151,24 @@ impl VectorTable {
         self.slots.contains_key(&row)
     }
 
-    /// The vector of a row. The sentence says why one that should be there cannot be had.
+    /// The vector of a row. The error is a phrase that says why an existing vector cannot be read.
     pub(super) fn get(&self, snapshot: &Snapshot, row: i64) -> Result<Option<Vec<f32>>, String> {
         let Some((block, slot)) = self.slots.get(&row).copied() else {
             return Ok(None);
         };
         let (Some(_), Some(dimension)) = (self.sizes.get(&block), self.dimension) else {
-            return Err(format!("lies in block {block}, which is damaged"));
+            return Err(format!("is in block {block}, which is damaged"));
         };
         let length = dimension * 4;
         let start = slot.saturating_mul(length);
         self.block(snapshot, block, |vectors| {
             let bytes = vectors.get(start..start.saturating_add(length));
-            let bytes = bytes.ok_or_else(|| format!("lies in block {block}, which is cut"))?;
+            let bytes = bytes.ok_or_else(|| format!("is in block {block}, which is truncated"))?;
             vector::read(bytes, Some(dimension)).map(Some)
         })
     }
 
-    /// Gives the vectors of a block; those read last stay in memory.
+    /// Passes the vectors of a block to `give`. The last blocks stay in memory.
     fn block<T>(&self, snapshot: &Snapshot, block: i64, give: impl FnOnce(&[u8]) -> T) -> T {
         let mut cache = self.cache.borrow_mut();
         if !cache.iter().any(|(cached, _)| *cached == block) {
@@ -193,7 +193,7 @@ impl VectorTable {
     }
 }
 
-/// The length that memtomem noted, or that the table was made with.
+/// The dimension that memtomem recorded, or that the table was created with.
 fn declared(snapshot: &Snapshot) -> Option<usize> {
     let noted = super::noted(snapshot, "embedding_dimension");
     let made = || -> Option<usize> {

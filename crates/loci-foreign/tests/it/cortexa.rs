@@ -1,4 +1,4 @@
-//! CortexaDB.
+//! Reading CortexaDB directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ pub(crate) fn by_id(palace: &CortexaPalace) -> BTreeMap<u64, ForeignRecord> {
     pairs.collect()
 }
 
-/// The memories that are alive, by id.
+/// The live memories, by id.
 pub(crate) fn alive(scene: &Scene) -> BTreeMap<u64, &Value> {
     let memories = scene.expected["memories"].as_array().unwrap();
     memories
@@ -49,7 +49,7 @@ pub(crate) fn deleted(scene: &Scene) -> Vec<u64> {
     ids.iter().map(|id| id.as_u64().unwrap()).collect()
 }
 
-/// Whether a record says what the memory said; a mark of where it was found is not looked at.
+/// Whether a record has the contents of the memory. A mark of its origin is ignored.
 pub(crate) fn is_same(record: &ForeignRecord, memory: &Value) -> bool {
     let mut metadata = record.metadata.clone();
     metadata.0.remove("recovered_from");
@@ -122,7 +122,7 @@ pub(crate) fn flip(path: &Path, at: usize, change: u8) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The records of a log that is whole: offset and payload length.
+/// The records of an intact log: offset and payload length.
 pub(crate) fn frames(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut frames = Vec::new();
     let mut at = 0;
@@ -336,7 +336,7 @@ fn one_damaged_byte_after_a_restart_costs_nothing_and_brings_nothing_back() {
     one_damaged_byte_costs_nothing("restarted");
 }
 
-/// Thousands of records inside each other, all with a structure that fits and a checksum that does not.
+/// Thousands of nested records, all with a valid structure and an invalid checksum.
 #[test]
 fn a_forged_log_of_nested_records_is_read_in_bounded_work() {
     const LENGTH: usize = 1 << 20;

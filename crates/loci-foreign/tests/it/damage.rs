@@ -1,4 +1,4 @@
-//! Random damage: seeded flips and cuts of every file of every kind.
+//! Random damage: seeded flips and truncations of every file of every kind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::{cortexa, mempalace, memtomem};
 
 const ROUNDS: u64 = 300;
 
-/// Flips some bytes of a file, or cuts it, or overwrites a stretch.
+/// Flips some bytes of a file, truncates it, or overwrites a range.
 fn damage(path: &Path, random: &mut fastrand::Rng) -> String {
     let mut bytes = fs::read(path).unwrap();
     let at = random.usize(..bytes.len().max(1));
@@ -88,7 +88,7 @@ fn damaged_cortexadb_gives_no_altered_memory_and_none_that_a_readable_delete_nam
     }
 }
 
-/// Ids that deletes in a damaged log name, as far as the log can be walked from its beginning.
+/// Ids that deletes in a damaged log name, as far as the log is readable from its start.
 fn readable_deletes(log: &Path) -> BTreeSet<u64> {
     let bytes = fs::read(log).unwrap_or_default();
     let mut ids = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Palaces written by the real programs, read whole and damaged.
+//! Palaces that the real programs wrote, read intact and damaged.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

@@ -1,4 +1,4 @@
-//! MemPalace's own store and what lies beside its palaces.
+//! Reading MemPalace's own store and the files beside its palaces.
 
 use std::fs;
 use std::path::PathBuf;

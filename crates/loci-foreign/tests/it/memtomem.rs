@@ -1,4 +1,4 @@
-//! memtomem.
+//! Reading memtomem databases.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The real programs write, Loci reads. Without a program its test says SKIPPED and returns.
+//! The real programs write, and Loci reads. If a program is missing, its test prints SKIPPED and
+//! returns.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 use crate::scene::{Scene, codes};
 use crate::{cortexa, mempalace, memtomem};
 
-/// Runs a script of `xtask/peers` under the Python that a variable names.
+/// Runs a script of `xtask/peers` under the Python that an environment variable names.
 fn write(variable: &str, script: &str, arguments: &[&str]) -> Option<TempDir> {
     let Some(python) = std::env::var_os(variable) else {
         eprintln!("SKIPPED: {variable} names no Python");

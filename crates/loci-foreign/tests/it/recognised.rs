@@ -1,4 +1,4 @@
-//! Whose files they are.
+//! Recognising the files of each program.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Fixtures, and what is read out of a palace.
+//! Fixtures, and helpers that read a palace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use loci_foreign::{ForeignPalace, ForeignRecord, Readout};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A private copy of a palace with what it must hold.
+/// A private copy of a palace with its expected contents.
 pub(crate) struct Scene {
     pub(crate) path: PathBuf,
     pub(crate) expected: Value,
@@ -17,7 +17,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A copy of a committed fixture; `expected.json` lies in it.
+    /// A copy of a committed fixture, which contains `expected.json`.
     pub(crate) fn fixture(name: &str) -> Self {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         Self::copy(&fixtures.join(name))
@@ -110,7 +110,7 @@ pub(crate) fn codes(palace: &dyn ForeignPalace) -> Vec<&'static str> {
         .collect()
 }
 
-/// A vector as JSON says it.
+/// A vector from JSON.
 pub(crate) fn vector(value: &Value) -> Option<Vec<f32>> {
     let numbers = value.as_array()?;
     Some(

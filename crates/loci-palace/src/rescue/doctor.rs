@@ -1,4 +1,4 @@
-//! What is wrong with a foreign palace, from its files alone. Reads and never writes.
+//! Diagnoses a foreign palace from its files alone. Never writes.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 
 use super::maker::{contradiction, maker_of};
 
-/// A foreign palace as the doctor sees it.
+/// The diagnosis of a foreign palace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// Whose it is.
+    /// The kind of the palace.
     pub kind: Kind,
-    /// Where it is.
+    /// The path of the palace.
     pub path: String,
-    /// The program and version that wrote it, as far as its files tell.
+    /// The program and version that wrote it, as far as its files show.
     pub writer: String,
-    /// Nothing worse than a note was found.
+    /// Whether nothing worse than a note was found.
     pub healthy: bool,
-    /// Each collection.
+    /// The collections.
     pub collections: Vec<CollectionSummary>,
-    /// What was found, worst first.
+    /// The findings, worst first.
     pub findings: Vec<Finding>,
-    /// Whether the files changed while they were read: then look again.
+    /// Whether the files changed during the read. If so, the diagnosis must be repeated.
     pub changed: bool,
 }
 
@@ -33,28 +33,29 @@ pub struct Diagnosis {
 pub struct CollectionSummary {
     /// Its name.
     pub name: String,
-    /// The collection of Loci it belongs into.
+    /// The Loci collection that it belongs to.
     pub target: String,
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Length of its vectors, where known.
+    /// The length of its vectors, if known.
     pub dimension: Option<usize>,
-    /// How distances are measured.
+    /// The distance metric.
     pub metric: &'static str,
-    /// What made its vectors, as far as it is recorded and can be true, by the name that Loci has for it.
+    /// The embedder of its vectors by its Loci name, if it is recorded and plausible.
     pub embedder: Option<String>,
-    /// Where its vectors are; absent where the kind of palace keeps them in one place only.
+    /// The number of vectors by location; absent if this kind of palace keeps them in one place
+    /// only.
     pub vectors: Option<VectorCounts>,
 }
 
-/// Looks at the foreign palace in `path`.
+/// Diagnoses the foreign palace at `path`.
 pub fn diagnose(path: &Path, kind: Option<Kind>) -> Result<Diagnosis> {
     let palace = loci_foreign::open(path, kind)?;
     Ok(Diagnosis::of(palace.as_ref()))
 }
 
 impl Diagnosis {
-    /// What an opened palace shows.
+    /// The diagnosis of an opened palace.
     pub fn of(palace: &dyn ForeignPalace) -> Self {
         let mut findings = palace.findings().to_vec();
         findings.extend(palace.collections().iter().filter_map(misnamed));
@@ -85,12 +86,14 @@ impl Diagnosis {
     }
 }
 
-/// A name of an embedder that cannot be true.
+/// A finding about a recorded embedder that contradicts the vectors.
 fn misnamed(collection: &ForeignCollection) -> Option<Finding> {
     let message = contradiction(collection, collection.dimension)?;
     Some(
         Finding::new("embedder_contradicted", Severity::Note, message)
             .of(&collection.name)
-            .then("the vectors come along; without their model, texts are searched by words alone"),
+            .then(
+                "the vectors are imported; without their model, texts are searched by words only",
+            ),
     )
 }

@@ -1,4 +1,4 @@
-//! The records of one foreign collection, from reading to proof.
+//! Imports the records of one foreign collection, from reading to proof.
 
 use loci_core::{DrawerRef, Error, Result, Warning};
 use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
@@ -8,7 +8,7 @@ use super::report::{Answer, ImportProgress, ImportedCollection, Phase};
 use super::target::Target;
 use super::{Rescue, stream};
 
-/// One collection on its way.
+/// The import of one collection.
 pub(super) struct Drawers<'a> {
     rescue: &'a Rescue<'a>,
     at: usize,
@@ -56,7 +56,7 @@ impl<'a> Drawers<'a> {
         }
         let mut intake = match intake {
             Some(intake) => intake,
-            // A collection without records is one all the same.
+            // A collection without records is created too.
             None => open(self.rescue, self.at, from, &[])?,
         };
         intake.flush(self.report)?;
@@ -64,7 +64,8 @@ impl<'a> Drawers<'a> {
         self.finish(from, intake, readout, progress)
     }
 
-    /// What reading said. A collection that could not be read to its end is said to be so.
+    /// The result of the read. A collection that could not be read completely is reported as a
+    /// loss.
     fn readout(&mut self, from: &ForeignCollection, read: Result<Readout>) -> Readout {
         read.unwrap_or_else(|error: Error| {
             self.report.lose(
@@ -101,7 +102,7 @@ impl<'a> Drawers<'a> {
         for lost in readout.lost {
             self.report.lose(&from.name, lost.id, lost.reason);
         }
-        // These records are here and were counted.
+        // These records were imported and counted.
         for partial in readout.partial {
             self.report.lose(&from.name, partial.id, partial.reason);
         }
@@ -126,7 +127,7 @@ impl<'a> Drawers<'a> {
 
     fn say(&mut self, collection: &ImportedCollection, warnings: Vec<Warning>) {
         for warning in warnings {
-            // What concerns only texts without a vector need not be said when there are none.
+            // Warnings about texts without a vector are irrelevant if there are none.
             let idle = collection.stand_in + collection.without_vector == 0;
             if !matches!(warning, Warning::ModelMissing { .. }) || !idle {
                 self.report.warn(warning);
@@ -167,8 +168,8 @@ impl<'a> Drawers<'a> {
     }
 }
 
-/// Finds or makes the collection that records go into. Where the source does not say how long its vectors are, the first
-/// records do.
+/// Opens or creates the target collection. If the source does not record the length of its vectors,
+/// the first records decide.
 fn open<'a>(
     rescue: &'a Rescue<'a>,
     at: usize,

@@ -1,11 +1,13 @@
-//! What a drawer can be: texts that are too long in pieces, metadata without what cannot be kept, records as a batch.
+//! Makes records fit into drawers: splits long texts, finds metadata that cannot be kept, and
+//! builds batches.
 
 use loci_core::{Batch, MAX_DOCUMENT_BYTES, MetaValue, Metadata, MetadataPatch};
 use loci_foreign::ForeignRecord;
 
 use crate::record::columns;
 
-/// The record, or the pieces of one whose text is longer than a drawer's may be. The first piece keeps id and vector.
+/// The record, or its pieces if the text is too long for one drawer. The first piece keeps the id
+/// and the vector.
 pub(super) fn pieces_of(mut record: ForeignRecord) -> Vec<ForeignRecord> {
     let Some(text) = record
         .document
@@ -40,7 +42,7 @@ pub(super) fn pieces_of(mut record: ForeignRecord) -> Vec<ForeignRecord> {
     pieces
 }
 
-/// Bytes of a text that fit a drawer, up to the end of a character.
+/// How many bytes of a text fit into a drawer, up to a character boundary.
 fn drawerful(text: &str) -> usize {
     (0..=MAX_DOCUMENT_BYTES.min(text.len()))
         .rev()
@@ -48,7 +50,7 @@ fn drawerful(text: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// Metadata keys that no drawer can have, or whose value none can.
+/// Metadata keys that are invalid or have an invalid value.
 pub(super) fn refused_keys(metadata: &Metadata) -> Vec<String> {
     let refused = |key: &String, value: &MetaValue| {
         let one = MetadataPatch([(key.clone(), Some(value.clone()))].into());

@@ -1,5 +1,5 @@
-//! Records into drawers, in batches. A batch that is refused is tried record by record, so that only the bad ones are
-//! lost, and of a bad one only what is bad about it where that can be told.
+//! Writes records as drawers, in batches. A refused batch is retried record by record, so that only
+//! bad records are lost, and of a bad record only the bad part if that is known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,29 +9,29 @@ use loci_core::{
 };
 use loci_foreign::{ForeignRecord, VectorOrigin};
 
+use super::duplicates::{Places, make_unique};
 use super::fitting::{columns_of, pieces_of, refused_keys};
 use super::proof::{Proof, hash, hash_of};
 use super::report::{Answer, ImportedCollection, LISTED, count, origin_name};
 use super::target::{Makes, Target};
-use super::twins::{Places, tell_apart};
 use super::{Request, is_of_record};
 use crate::forgotten::mostly_forgotten;
 use crate::import::replace_metadata;
 use crate::secrets::{Tally, mask_metadata};
 use crate::{OnConflict, Palace};
 
-/// Takes the records of one collection.
+/// Imports the records of one collection.
 pub(super) struct Intake<'a> {
     palace: &'a Palace,
     options: &'a Request,
     pub(super) target: Target,
     pub(super) report: ImportedCollection,
     pub(super) proof: Proof,
-    /// What a dry run would have written.
+    /// The drawers that a dry run would have written.
     places: Places,
     /// Whether anything was forgotten in the collection.
     has_forgotten: bool,
-    /// Ids of the records that were left out for that.
+    /// Ids of the records that were skipped because their text was forgotten.
     pub(super) forgotten: Vec<String>,
     batch: Vec<ForeignRecord>,
     ids: HashSet<String>,
@@ -62,20 +62,20 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes one record; it is written with the batch it belongs to.
+    /// Adds one record. It is written with its batch.
     pub(super) fn take(&mut self, record: ForeignRecord, report: &mut Answer) -> Result<()> {
-        // Masked before anything cuts, compares or hashes the record: the proof is about what was
-        // handed to the palace, and a cut could go through a secret.
-        let (record, given) = self.masked(record, &mut report.masked);
+        // Mask before the record is split, compared or hashed. The proof covers what the palace
+        // received, and a split could cut through a secret.
+        let (record, original) = self.masked(record, &mut report.masked);
         let pieces = pieces_of(record);
         self.report.split += u64::from(pieces.len() > 1);
-        let given = given.as_deref().filter(|_| pieces.len() == 1);
+        let original = original.as_deref().filter(|_| pieces.len() == 1);
         pieces
             .into_iter()
-            .try_for_each(|piece| self.take_one(piece, given, report))
+            .try_for_each(|piece| self.take_one(piece, original, report))
     }
 
-    /// The record with its secrets masked, and its text as it was given where that is another.
+    /// The record with its secrets masked, and its original text if that differs.
     fn masked(
         &self,
         mut record: ForeignRecord,
@@ -86,19 +86,19 @@ impl<'a> Intake<'a> {
             Some(text) => self.palace.masked(text, tally).into_owned(),
             None => return (record, None),
         };
-        let given = record.document.replace(masked);
-        let given = given.filter(|given| Some(given) != record.document.as_ref());
-        (record, given)
+        let original = record.document.replace(masked);
+        let original = original.filter(|original| Some(original) != record.document.as_ref());
+        (record, original)
     }
 
     fn take_one(
         &mut self,
         mut record: ForeignRecord,
-        given: Option<&str>,
+        original: Option<&str>,
         report: &mut Answer,
     ) -> Result<()> {
         self.report.records += 1;
-        if self.was_forgotten(given.or(record.document.as_deref()))? {
+        if self.was_forgotten(original.or(record.document.as_deref()))? {
             self.report.forgotten += 1;
             self.forgotten.push(record.id);
             return Ok(());
@@ -124,7 +124,7 @@ impl<'a> Intake<'a> {
         let (Some(collection), Some(text)) = (&self.target.plain, text) else {
             return Ok(false);
         };
-        // Asked once per batch: it is a read of its own.
+        // Checked once per batch, because it is a separate read.
         if self.batch.is_empty() {
             let ledger = collection.ledger();
             self.has_forgotten = match ledger {
@@ -138,7 +138,7 @@ impl<'a> Intake<'a> {
         mostly_forgotten(collection.as_ref(), text, self.options.allow_again)
     }
 
-    /// Counts the vector and takes it off the record if it cannot be kept.
+    /// Counts the vector, and removes it from the record if it cannot be kept.
     fn judge_vector(&mut self, record: &mut ForeignRecord, report: &mut Answer) {
         let mut origin = record.origin;
         if let Some(vector) = &record.vector {
@@ -202,10 +202,10 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Writes records and counts what became of them. Nothing is counted if they are refused.
+    /// Writes records and counts the outcomes. Counts nothing if they are refused.
     fn write(&mut self, records: &[ForeignRecord], report: &mut Answer) -> Result<()> {
         let outcomes = self.outcomes(records)?;
-        let (mut twins, mut taken) = (Vec::new(), Vec::new());
+        let (mut duplicates, mut taken) = (Vec::new(), Vec::new());
         for (record, outcome) in records.iter().zip(outcomes) {
             match outcome {
                 Outcome::Added => {
@@ -216,7 +216,7 @@ impl<'a> Intake<'a> {
                     self.report.updated += 1;
                     self.arrived(record);
                 }
-                Outcome::DuplicateOf(_) => twins.push(record.clone()),
+                Outcome::DuplicateOf(_) => duplicates.push(record.clone()),
                 Outcome::Exists if self.options.on_conflict == OnConflict::Duplicate => {
                     taken.push(record.clone());
                 }
@@ -226,8 +226,8 @@ impl<'a> Intake<'a> {
                 }
             }
         }
-        for twin in twins {
-            self.write_twin(twin, report)?;
+        for duplicate in duplicates {
+            self.write_duplicate(duplicate, report)?;
         }
         for record in taken {
             self.write_renamed(record, report)?;
@@ -235,7 +235,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// What a write says of one record that is tried again; nothing if it is refused, which is then a loss.
+    /// The outcome of retrying one record; `None` if it is refused, which is then a loss.
     fn outcome(&mut self, record: &ForeignRecord, report: &mut Answer) -> Result<Option<Outcome>> {
         match self.outcomes(std::slice::from_ref(record)) {
             Ok(outcomes) => Ok(outcomes.into_iter().next()),
@@ -252,7 +252,7 @@ impl<'a> Intake<'a> {
         report.lose(&self.report.name, Some(record.id.clone()), reason);
     }
 
-    /// What a write says of each record; in a dry run, what it would say.
+    /// The outcome of writing each record, or its prediction in a dry run.
     fn outcomes(&mut self, records: &[ForeignRecord]) -> Result<Vec<Outcome>> {
         let mut batch = columns_of(records);
         let lacking = records
@@ -269,7 +269,7 @@ impl<'a> Intake<'a> {
         let Some(collection) = collection else {
             return Ok(Vec::new());
         };
-        // Drawers keep the day on which they were added elsewhere.
+        // Drawers keep the date on which they were added in the source.
         let histories: Vec<History> = records
             .iter()
             .map(|record| History::added(record.added))
@@ -300,9 +300,9 @@ impl<'a> Intake<'a> {
         Ok(records.iter().map(&mut outcome).collect())
     }
 
-    /// A record that says the same as another from the same place becomes a drawer of its own.
-    fn write_twin(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
-        tell_apart(&record.id, &mut record.metadata);
+    /// Writes a record with the same text and place as another as a separate drawer.
+    fn write_duplicate(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
+        make_unique(&record.id, &mut record.metadata);
         let Some(outcome) = self.outcome(&record, report)? else {
             return Ok(());
         };
@@ -311,7 +311,7 @@ impl<'a> Intake<'a> {
             Outcome::Updated => self.report.updated += 1,
             Outcome::DuplicateOf(holder) => {
                 let reason = format!(
-                    "says the same as {} from the same place",
+                    "has the same text and place as {}",
                     loci_core::quoted(&holder)
                 );
                 self.lose(&record, reason, report);
@@ -328,7 +328,8 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// A record whose id is taken by another one gets an id that follows from what it says, so that a second run finds it.
+    /// Writes a record whose id is taken under a new id. The id is derived from the content, so
+    /// that a second run finds it.
     fn write_renamed(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
         let hash = hash_of(&record);
         let held = match &self.target.plain {
@@ -350,7 +351,7 @@ impl<'a> Intake<'a> {
             }
             Some(Outcome::DuplicateOf(_)) => {
                 self.report.renamed += 1;
-                self.write_twin(record, report)?;
+                self.write_duplicate(record, report)?;
             }
             Some(Outcome::Exists | Outcome::Updated | Outcome::Unchanged | Outcome::Unknown) => {
                 self.report.known += 1;
@@ -360,7 +361,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Counts what happened to the vector of a drawer that was written.
+    /// Counts what happened to the vector of a written drawer.
     fn arrived(&mut self, record: &ForeignRecord) {
         self.proof.expect(record, true);
         if record.vector.is_some() {
@@ -382,7 +383,8 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// Hashes of the drawers that hold the ids of these records; with the vector where the record brings one.
+/// The hashes of the drawers with the ids of these records, including the vector if the record has
+/// one.
 fn held(collection: &dyn Collection, records: &[ForeignRecord]) -> Result<HashMap<String, u128>> {
     let brings: HashMap<&str, bool> = records
         .iter()

@@ -1,11 +1,11 @@
-//! Who made the vectors of a foreign collection, in the names that Loci knows.
+//! Identifies the embedder of a foreign collection by the names that Loci knows.
 
 use loci_core::EmbedderIdentity;
 use loci_embed::{KNOWN_MODELS, MINILM_NAME};
 use loci_foreign::{ForeignCollection, Kind};
 
 const MINILM_DIMENSION: usize = 384;
-/// What others call all-MiniLM-L6-v2; `default` is ChromaDB's word for it.
+/// Foreign names of all-MiniLM-L6-v2. `default` is ChromaDB's name for it.
 const MINILM_NAMES: [&str; 5] = [
     "minilm",
     "all-minilm-l6-v2",
@@ -14,7 +14,7 @@ const MINILM_NAMES: [&str; 5] = [
     "onnxminilm-l6-v2",
 ];
 
-/// The embedder of Loci that goes by this name elsewhere and makes vectors of this length.
+/// The Loci embedder that has this name elsewhere and makes vectors of this length.
 pub(crate) fn known_maker(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
     if dimension != MINILM_DIMENSION || !is_minilm(name) {
         return None;
@@ -35,7 +35,7 @@ fn is_minilm(name: &str) -> bool {
     MINILM_NAMES.contains(&model)
 }
 
-/// What is wrong with the name that is recorded, where the length of the vectors shows that another model made them.
+/// A message if the length of the vectors shows that another model than the recorded one made them.
 pub(super) fn contradiction(
     collection: &ForeignCollection,
     dimension: Option<usize>,
@@ -50,7 +50,7 @@ pub(super) fn contradiction(
     })
 }
 
-/// Who made the vectors of a foreign collection; nothing where that is not recorded, or cannot be true.
+/// The embedder of a foreign collection; `None` if it is not recorded or cannot be right.
 pub(super) fn maker_of(
     kind: Kind,
     collection: &ForeignCollection,
@@ -67,7 +67,7 @@ pub(super) fn maker_of(
                 }),
             )
         }
-        // MemPalace's default, which it did not use to write down.
+        // MemPalace's default, which older versions did not record.
         None if matches!(kind, Kind::Chroma | Kind::SqliteExact)
             && collection.name.starts_with("mempalace_") =>
         {

@@ -1,4 +1,4 @@
-//! ChromaDB directories repaired with the models of their collections.
+//! Repairs ChromaDB directories with the models of their collections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use crate::Palace;
 use crate::chroma::{RepairAnswer, repair};
 
 impl Palace {
-    /// Repairs a ChromaDB directory. Records whose vector is nowhere get a new one from their text, made by the collection's own model; a model
-    /// that is not known or not at hand is an error, and nothing is changed.
+    /// Repairs a ChromaDB directory. Records whose vector is in no file are embedded again from
+    /// their text by the collection's own model. If that model is unknown or unavailable, this
+    /// fails and changes nothing.
     pub fn repair_chroma_with_models(
         &self,
         path: &Path,
@@ -53,12 +54,12 @@ impl Palace {
         };
         let model = self.embedder(&maker.name).map_err(|error| {
             unavailable(format!(
-                "its model `{}` is not at hand: {error}",
+                "its model `{}` is not available: {error}",
                 maker.name
             ))
         })?;
         model
             .filter(|model| model.compatibility(&maker) == Compatibility::Same)
-            .ok_or_else(|| unavailable(format!("its model is `{maker}`, and that is not at hand")))
+            .ok_or_else(|| unavailable(format!("its model `{maker}` is not available")))
     }
 }

@@ -1,20 +1,22 @@
-//! Proof that what was read is what the palace holds: a hash per record, and their sum, on both sides.
+//! Proves that the palace holds what was read: a hash per record, and their sum, on both sides.
 //!
-//! The sum does not depend on the order. Of each record only id and hash are kept, so a large palace needs little memory.
+//! The sum does not depend on the order. Only the id and hash of each record are kept, so a large
+//! palace needs little memory.
 
 use loci_core::{Collection, Get, Include, Metadata, Result, Selection};
 use loci_foreign::ForeignRecord;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::duplicates::original_metadata;
 use super::report::{ImportedCollection, count};
-use super::twins::as_it_was;
 
-/// Drawers that are read back at a time.
+/// How many drawers are read back at a time.
 const PAGE: usize = 500;
-/// Differing ids that are named.
+/// How many differing ids are listed.
 const NAMED: usize = 20;
 
-/// The hash of one record. An absent text counts as an empty one, as in what a collection answers.
+/// The hash of one record. A missing text counts as an empty one, as in the answers of a
+/// collection.
 pub(super) fn hash(
     id: &str,
     text: Option<&str>,
@@ -28,7 +30,7 @@ pub(super) fn hash(
     };
     put(id.as_bytes());
     put(text.unwrap_or_default().as_bytes());
-    put(as_it_was(id, metadata).to_json_text().as_bytes());
+    put(original_metadata(id, metadata).to_json_text().as_bytes());
     let bytes: Vec<u8> = vector
         .unwrap_or_default()
         .iter()
@@ -38,7 +40,7 @@ pub(super) fn hash(
     hasher.digest128()
 }
 
-/// The hash of a record that was read.
+/// The hash of a source record.
 pub(super) fn hash_of(record: &ForeignRecord) -> u128 {
     hash(
         &record.id,
@@ -48,7 +50,7 @@ pub(super) fn hash_of(record: &ForeignRecord) -> u128 {
     )
 }
 
-/// What one collection should hold.
+/// The expected contents of one collection.
 #[derive(Default)]
 pub(super) struct Proof {
     expected: Vec<Expected>,
@@ -58,14 +60,14 @@ pub(super) struct Proof {
 struct Expected {
     id: Box<str>,
     hash: u128,
-    /// Whether the vector is part of it: one that was made here is not.
+    /// Whether the hash includes the vector. It does not if the vector was made here.
     with_vector: bool,
     /// Whether this run wrote it.
     written: bool,
 }
 
 impl Proof {
-    /// Notes what should be there under the id of a record.
+    /// Notes the expected contents under the id of a record.
     pub(super) fn expect(&mut self, record: &ForeignRecord, written: bool) {
         let hash = hash_of(record);
         self.sum = self.sum.wrapping_add(hash);
@@ -88,7 +90,8 @@ impl Proof {
         report: &mut ImportedCollection,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
-        // Sorted by id, a page is looked up by halving and a second record of one id stands beside the first.
+        // Sorted by id, so that a page is found by binary search and records with the same id are
+        // adjacent.
         self.expected.sort_by(|a, b| a.id.cmp(&b.id));
         let total = self.expected.len() as u64;
         let (mut sum, mut done) = (0_u128, 0_u64);
@@ -122,7 +125,7 @@ impl Proof {
     }
 }
 
-/// The hashes of what is held under these ids, with and without the vector, by id.
+/// The hashes of the drawers with these ids, with and without the vector, by id.
 fn hashes(collection: &dyn Collection, page: &[Expected]) -> Result<Vec<(String, (u128, u128))>> {
     let mut ids: Vec<String> = page
         .iter()

@@ -1,4 +1,5 @@
-//! Facts and links of a foreign palace. Adding one twice adds it once, so a second run brings only what is missing.
+//! Imports the facts and links of a foreign palace. Adding is idempotent, so a second run adds only
+//! what is missing.
 
 use loci_core::{Fact, Link, LinkEnd, Related, Relations, Result, Warning};
 use loci_foreign::{Readout, Take};
@@ -48,7 +49,7 @@ impl Rescue<'_> {
         Ok(())
     }
 
-    /// The fact as it is here; nothing if its drawer was forgotten.
+    /// The fact with the names of this palace; `None` if its drawer was forgotten.
     fn fact_here(&self, fact: &Fact) -> Option<Fact> {
         let mut fact = fact.clone();
         if let Some(source) = &mut fact.source {
@@ -60,7 +61,7 @@ impl Rescue<'_> {
         Some(fact)
     }
 
-    /// The link as it is here; nothing if a drawer at its end was forgotten.
+    /// The link with the names of this palace; `None` if a drawer at its end was forgotten.
     fn link_here(&self, link: &Link) -> Option<Link> {
         let mut link = link.clone();
         for end in [&mut link.from, &mut link.to] {
@@ -88,7 +89,8 @@ impl Rescue<'_> {
         } else {
             keeper.add_facts(&facts)
         }?;
-        // A refused batch is tried again one by one, so it counts only when it was taken.
+        // A refused batch is retried one by one, so its secrets are counted only after it was
+        // accepted.
         merge(&mut self.masked.borrow_mut(), &masked);
         Ok(related)
     }
@@ -112,7 +114,7 @@ impl Rescue<'_> {
     }
 }
 
-/// What adding would say.
+/// Predicts the result of adding.
 fn foresee_facts(keeper: &dyn Relations, facts: &[Fact]) -> Result<Related> {
     loci_core::validate_facts(facts)?;
     let mut related = Related::default();

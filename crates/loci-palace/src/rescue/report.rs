@@ -1,4 +1,4 @@
-//! What an import of a foreign palace did, in numbers, hashes and names.
+//! The report of an import of a foreign palace: numbers, hashes and names.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,14 +11,15 @@ use serde::Serialize;
 
 use crate::secrets::Tally;
 
-/// Ids in a list of the report at most; the count beside it is exact. Losses are always listed whole.
+/// The maximum number of ids in a list of the report. The count beside it is exact. Losses are
+/// always listed completely.
 pub(super) const LISTED: usize = 1_000;
 
-/// Findings that the warning about a damaged source names.
+/// How many findings the warning about a damaged source names.
 const NAMED_FINDINGS: usize = 3;
 
-/// Findings after which less comes than was there, or not all of it is sure. The others are troubles of the program that owns the
-/// files alone.
+/// Findings that mean that data is missing or uncertain. All others affect only the program that
+/// owns the files.
 const LOSSES: [FindingCode; 35] = [
     FindingCode::CheckpointAltered,
     FindingCode::CheckpointDamaged,
@@ -57,13 +58,13 @@ const LOSSES: [FindingCode; 35] = [
     FindingCode::WalTailCut,
 ];
 
-/// What an import is doing.
+/// The phase of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Records are read and written.
     Records,
-    /// What was written is read back and compared.
+    /// Written drawers are read back and compared.
     Proof,
     /// Facts are read and written.
     Facts,
@@ -71,51 +72,52 @@ pub enum Phase {
     Links,
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportProgress<'a> {
-    /// What it is doing.
+    /// The current phase.
     pub phase: Phase,
-    /// The collection there; empty for facts and links.
+    /// The source collection; empty for facts and links.
     pub collection: &'a str,
-    /// How many are done.
+    /// The number of items done.
     pub done: u64,
-    /// How many there are, as far as known.
+    /// The total number of items, as far as it is known.
     pub total: u64,
 }
 
-/// What an import of a foreign palace did.
+/// The result of an import of a foreign palace.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Whose palace it was.
+    /// The kind of the source.
     pub source: Kind,
-    /// The program and version that wrote it, as far as its files tell.
+    /// The program and version that wrote it, as far as its files show.
     pub writer: String,
-    /// Where it is.
+    /// The path of the source.
     pub path: String,
-    /// Whether nothing was written.
+    /// Whether this was a dry run, which writes nothing.
     pub dry_run: bool,
-    /// What is wrong with the source, counted.
+    /// The number of problems of the source.
     pub findings: FindingCounts,
-    /// Each collection.
+    /// The collections.
     pub collections: Vec<ImportedCollection>,
     /// Facts.
     pub facts: RelationsReport,
     /// Links.
     pub links: RelationsReport,
-    /// Everything that is known to have been there and is not here, each with its reason.
+    /// Everything that existed in the source and was not imported, with the reasons.
     pub lost: Vec<LostPiece>,
-    /// Fields and tables that have no place here, with how often they occur.
+    /// Fields and tables that have no place in Loci, with their number of occurrences.
     pub unmapped: BTreeMap<String, u64>,
-    /// What else is to be known.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// Secrets that were masked in what was read, by kind.
+    /// Secrets that were masked, by kind.
     pub masked: Tally,
-    /// Lines in the file of candidates: texts that may belong to records whose id is lost, and ids whose text is not certain.
+    /// The number of lines in the file of candidates: texts that may belong to records whose id is
+    /// lost, and ids of uncertain text.
     pub candidates: u64,
-    /// Those of them that are a row without an id. Each is one record that was there.
+    /// The number of candidates that are a row without an id. Each was one record.
     pub candidate_texts: u64,
-    /// The file of JSON lines that they were written to.
+    /// The JSON Lines file with the candidates.
     pub candidates_file: Option<String>,
 }
 
@@ -126,88 +128,92 @@ pub struct FindingCounts {
     pub note: u64,
     /// Answers are or will be wrong or incomplete.
     pub warning: u64,
-    /// The owning program refuses, crashes or loses data.
+    /// The program that owns the files refuses them, crashes or loses data.
     pub error: u64,
 }
 
-/// What became of one collection. `added + updated + known + forgotten + failed` is `records`.
+/// The result for one collection. `added + updated + known + forgotten + failed` is `records`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImportedCollection {
-    /// Its name there.
+    /// Its name in the source.
     pub name: String,
-    /// Its name here.
+    /// Its name in this palace.
     pub target: String,
     /// Records that were read.
     pub records: u64,
     /// New drawers.
     pub added: u64,
-    /// Records whose drawer was there.
+    /// Records whose drawer already existed.
     pub known: u64,
     /// Drawers changed.
     pub updated: u64,
-    /// Records left out because their text was forgotten here.
+    /// Records that were skipped because their text was forgotten in this palace.
     pub forgotten: u64,
-    /// Records that could not be read or were refused; `lost` names each.
+    /// Records that could not be read or were refused. `lost` names each.
     pub failed: u64,
-    /// Records that say the same as another from the same place; each is a drawer of its own, told apart by its `part`.
+    /// Records with the same text and place as another. Each becomes a separate drawer with its own
+    /// `part`.
     pub twins: u64,
-    /// Records whose text is longer than a drawer's may be: each became several drawers, which `records` counts.
+    /// Records whose text is too long for one drawer. Each became several drawers, which `records`
+    /// counts.
     pub split: u64,
     /// Records that were added under a new id because theirs was taken.
     pub renamed: u64,
-    /// Vectors there, by origin.
+    /// Vectors in the source, by origin.
     pub vectors: BTreeMap<&'static str, u64>,
-    /// Vectors that were there and do not fit the collection here.
+    /// Vectors in the source that do not fit the collection.
     pub vectors_not_taken: u64,
-    /// Drawers whose vector was made anew by the collection's own embedder.
+    /// Drawers that the collection's own embedder embedded again.
     pub re_embedded: u64,
-    /// The first of them.
+    /// The ids of the first of them.
     pub re_embedded_ids: Vec<String>,
-    /// Drawers that the built-in table stands in for until `loci reembed`.
+    /// Drawers that have a vector of the built-in table until `loci reembed`.
     pub stand_in: u64,
-    /// The first of them.
+    /// The ids of the first of them.
     pub stand_in_ids: Vec<String>,
-    /// Drawers that have no vector: they are found by words.
+    /// Drawers without a vector. They are found by words only.
     pub without_vector: u64,
-    /// The first of them.
+    /// The ids of the first of them.
     pub without_vector_ids: Vec<String>,
-    /// Sum of the hashes of what was read: id, text, metadata and, where it was taken, vector. Order does not matter.
+    /// The sum of the hashes of what was read: id, text, metadata and, if it was imported, the
+    /// vector. It does not depend on the order.
     pub digest_source: String,
-    /// The same of what the palace holds under these ids; absent in a dry run.
+    /// The same sum for the drawers with these ids; absent in a dry run.
     pub digest_palace: Option<String>,
-    /// Whether both agree; absent in a dry run.
+    /// Whether both sums agree; absent in a dry run.
     pub verified: Option<bool>,
-    /// Drawers that differ from what was read: those that were there and were left alone, and `broken` ones.
+    /// Drawers that differ from what was read: existing ones that were left alone, and `broken`
+    /// ones.
     pub differing: u64,
-    /// Of them, those that this run wrote.
+    /// The number of differing drawers that this run wrote.
     pub broken: u64,
-    /// The first of them.
+    /// The ids of the first differing drawers.
     pub differing_ids: Vec<String>,
 }
 
-/// What became of facts or links.
+/// The result for facts or links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RelationsReport {
-    /// Read.
+    /// The number read.
     pub read: u64,
-    /// New.
+    /// The number of new ones.
     pub added: u64,
-    /// There already.
+    /// The number that already existed.
     pub known: u64,
-    /// Left out because the text of their drawer was forgotten here.
+    /// The number skipped because the text of their drawer was forgotten in this palace.
     pub forgotten: u64,
-    /// Refused; `lost` names each.
+    /// The number refused. `lost` names each.
     pub failed: u64,
 }
 
-/// Something that was there and is not here.
+/// An item of the source that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LostPiece {
-    /// The collection there, or `facts` or `links`.
+    /// The source collection, or `facts` or `links`.
     pub of: String,
-    /// Its id, where that is known.
+    /// Its id, if it is known.
     pub id: Option<String>,
-    /// Why.
+    /// Why it was not imported.
     pub reason: String,
 }
 
@@ -241,14 +247,14 @@ impl Answer {
         }
     }
 
-    /// Whether nothing was lost and what this run wrote is what it read.
+    /// Whether nothing was lost and everything that this run wrote matches what it read.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.candidates == 0
             && self.collections.iter().all(|of| of.broken == 0)
     }
 
-    /// Records that belong to no collection any more are here, under a name that was made up.
+    /// Reports records that belong to no collection. They are imported under an invented name.
     pub(super) fn lose_names(&mut self, findings: &[Finding]) {
         let lost = findings
             .iter()
@@ -259,13 +265,13 @@ impl Answer {
                 self.lose(
                     name,
                     None,
-                    "which collection its records belong to is not certain; they are under this name",
+                    "it is not certain which collection its records belong to; they are under this name",
                 );
             }
         }
     }
 
-    /// A source that is damaged and gave no record has lost them all.
+    /// Reports a total loss if the source is damaged and gave no record.
     pub(super) fn lose_all_if_nothing_was_read(&mut self) {
         let read = self.collections.iter().any(|of| of.records > 0);
         if !read && self.findings.error > 0 && self.lost.is_empty() {
@@ -296,7 +302,7 @@ impl Answer {
         *self.unmapped.entry(field.into()).or_default() += count;
     }
 
-    /// Says something once.
+    /// Adds a warning, once.
     pub(super) fn warn(&mut self, warning: Warning) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
@@ -304,7 +310,7 @@ impl Answer {
     }
 }
 
-/// Says that the source is damaged: what was read from it is here, what was in it may not be.
+/// A warning that the source is damaged, so that some of its data may be missing.
 fn damage(source: &dyn ForeignPalace) -> Option<Warning> {
     let mut findings: Vec<&Finding> = source
         .findings()
@@ -321,7 +327,7 @@ fn damage(source: &dyn ForeignPalace) -> Option<Warning> {
     })
 }
 
-/// Stable name of an origin.
+/// The stable name of an origin.
 pub(super) fn origin_name(origin: VectorOrigin) -> &'static str {
     match origin {
         VectorOrigin::Exact => "exact",

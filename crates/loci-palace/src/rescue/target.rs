@@ -1,5 +1,5 @@
-//! The collection that records go into: made with the metric and embedder of the one they come from, or, when it is
-//! there already, asked whether their vectors fit.
+//! The collection that receives the records. It is created with the metric and embedder of the
+//! source. If it already exists, it is checked whether the vectors fit.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use super::maker::{contradiction, maker_of};
 use crate::embedders::Resolved;
 use crate::{MINILM_NAME, Palace};
 
-/// What texts without a vector get.
+/// How texts without a vector are embedded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Makes {
-    /// Vectors of the collection's own embedder.
+    /// By the collection's own embedder.
     Own,
-    /// Vectors of the built-in table, kept apart.
+    /// By the built-in table, stored separately.
     StandIn,
-    /// Nothing.
+    /// Not at all.
     Nothing,
 }
 
-/// Where the records of one collection go.
+/// The target of one collection.
 pub(super) struct Target {
-    /// The collection without an embedder; in a dry run it may be missing.
+    /// The collection without an embedder. May be missing in a dry run.
     pub(super) plain: Option<Arc<dyn Collection>>,
-    /// The same with the embedder that makes what is missing.
+    /// The collection with the embedder that makes missing vectors.
     pub(super) making: Option<Arc<dyn Collection>>,
     pub(super) makes: Makes,
-    /// Whether vectors that come along are taken.
+    /// Whether the vectors of the source are imported.
     pub(super) takes_vectors: bool,
-    /// The length they must have.
+    /// The length that they must have.
     pub(super) dimension: Option<usize>,
     pub(super) warnings: Vec<Warning>,
 }
 
-/// What is known of the collection here.
+/// The state of an existing collection.
 struct Standing {
     collection: Option<Arc<dyn Collection>>,
     pinned: Option<EmbedderIdentity>,
@@ -45,7 +45,8 @@ struct Standing {
 }
 
 impl Target {
-    /// Finds or makes the collection. `dimension` is that of the vectors which come along, if any do.
+    /// Opens or creates the collection. `dimension` is that of the vectors in the source, if there
+    /// are any.
     pub(super) fn find(
         palace: &Palace,
         name: &str,
@@ -96,7 +97,7 @@ impl Target {
             (true, None) => standing.dimension.or(dimension),
             (false, _) => standing.dimension,
         };
-        // Beside vectors of an embedder that nobody knows, others mean nothing.
+        // Vectors of another embedder cannot be compared with those of an unknown one.
         let resolved = if dimension.is_some() && pinned.is_none() {
             Resolved::default()
         } else {
@@ -114,7 +115,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Opens the collection with an embedder, if that one answers.
+    /// Opens the collection with an embedder, if that embedder is available.
     fn equip(
         &mut self,
         palace: &Palace,
@@ -159,7 +160,7 @@ impl Standing {
         }
     }
 
-    /// Whether vectors can be compared with those that the collection holds.
+    /// Whether the vectors are comparable with those in the collection.
     fn fits(
         &self,
         collection: &dyn Collection,

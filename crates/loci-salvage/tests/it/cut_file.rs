@@ -1,4 +1,4 @@
-//! A file that ends too early keeps every row that lies before the cut.
+//! A truncated file keeps every row before the cut.
 
 use crate::support::{Store, assert_survivors, salvage};
 use loci_salvage::DatabaseFile;

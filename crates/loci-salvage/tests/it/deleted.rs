@@ -1,4 +1,4 @@
-//! What was deleted stays deleted as long as the freelist can be read.
+//! Deleted rows stay deleted as long as the freelist is readable.
 
 use crate::support::{Rows, Store, of_root, page_range, salvage};
 use loci_salvage::{Record, Value};

@@ -1,5 +1,5 @@
-//! Page size and reserved bytes are found even when the header lies; what cannot be a database file
-//! is refused or found empty.
+//! Page size and reserved bytes are found even if the header is wrong. A file that cannot be a
+//! database is refused or found empty.
 
 use crate::support::{Store, of_root, page_range, salvage};
 use loci_salvage::{DatabaseFile, SalvageError};

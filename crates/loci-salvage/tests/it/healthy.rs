@@ -1,4 +1,4 @@
-//! A sound database comes back whole.
+//! A sound database is read completely.
 
 use crate::support::{Rows, Store, of_root, salvage};
 use loci_salvage::{DatabaseFile, IndexRecord, SchemaEntry, Value};

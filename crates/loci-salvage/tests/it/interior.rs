@@ -1,4 +1,4 @@
-//! Interior pages say which tree a leaf hangs in; losing them loses no row.
+//! Interior pages show which tree a leaf belongs to. Losing them loses no row.
 
 use crate::support::{Rows, Store, of_root, page_range, salvage};
 use std::collections::BTreeSet;

@@ -137,7 +137,7 @@ fn a_leaf_whose_second_half_is_gone_keeps_the_rows_of_its_first_half() {
         .filter(|record| record.page == leaf)
         .collect();
     assert!(kept.len() > rows / 4 && kept.len() < rows);
-    // The cell that lies across the cut keeps its shape and loses part of its text.
+    // The cell across the cut keeps its shape and loses part of its text.
     let changed = kept
         .iter()
         .filter(|record| tag[&record.rowid] != record.values);

@@ -1,4 +1,4 @@
-//! A damaged log is told from one that a killed writer left.
+//! A damaged log is distinguished from one that a killed writer left.
 
 use loci_salvage::{DamagedLog, WAL_INDEX_HEADER_BYTES, damaged_log};
 use rusqlite::Connection;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 const FRAME: usize = 24 + 8192;
 
-/// A log as a process that was killed leaves it: `db-wal`, with `db-shm` beside it.
+/// The log that a killed process leaves: `db-wal`, with `db-shm` beside it.
 struct Log {
     directory: tempfile::TempDir,
 }
 
 impl Log {
-    /// Ten commits of one frame or two.
+    /// Ten commits of one or two frames.
     fn healthy() -> Self {
         let (sql, live) = writer();
         let log = Self::copied(live.path());
@@ -21,7 +21,7 @@ impl Log {
         log
     }
 
-    /// What `live` holds at this moment.
+    /// The current contents of `live`.
     fn copied(live: &Path) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["db", "db-wal", "db-shm"] {
@@ -30,8 +30,8 @@ impl Log {
         Self { directory }
     }
 
-    /// A writer with `synchronous = FULL` died in its fsync: three frames and more, with a commit,
-    /// lie behind the published end. Another one overwrote the first of them.
+    /// A writer with `synchronous = FULL` died in its fsync. It left three or more frames, with a
+    /// commit, after the published end. Another writer overwrote the first of them.
     fn with_stale_tail() -> Self {
         let (sql, live) = writer();
         let published = frames(&live.path().join("db-wal"));
@@ -122,7 +122,7 @@ fn a_log_cut_anywhere_has_lost_nothing_that_can_be_told() {
 fn frames_that_a_dead_writer_left_behind_the_published_end_are_no_loss() {
     let log = Log::with_stale_tail();
     assert_eq!(log.verdict(), None);
-    // SQLite agrees that the log is whole: the row of the dead writer was never there.
+    // SQLite agrees that the log is intact: the row of the dead writer never existed.
     let sql = Connection::open(log.path("db")).unwrap();
     let rows: (i64, i64) = sql
         .query_row("SELECT count(*), min(a) FROM t", [], |row| {

@@ -1,4 +1,4 @@
-//! Salvage against databases that real SQLite wrote and the tests then damaged.
+//! Salvage of databases that real SQLite wrote and the tests then damaged.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

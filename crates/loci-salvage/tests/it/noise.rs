@@ -1,5 +1,5 @@
-//! Bytes that nobody meant: no panic, no endless loop, no invented text, and rows on untouched pages
-//! stay.
+//! Arbitrary bytes cause no panic, no endless loop and no invented text, and rows on untouched
+//! pages stay.
 
 use crate::support::{Store, assert_no_strange_text, assert_survivors, page_range, salvage};
 use loci_salvage::{DatabaseFile, MAX_DAMAGES};
@@ -100,8 +100,7 @@ fn pages_that_are_all_leaves_of_random_bytes_are_survived() {
     }
 }
 
-/// A leaf of 15,000 cells that are all the same one, with `payload` bytes of which the first are
-/// `start`.
+/// A leaf of 15,000 identical cells, with `payload` bytes that begin with `start`.
 fn forge_leaf(page: &mut [u8], payload: u32, start: &[u8]) {
     page[0] = 0x0d;
     page[3..5].copy_from_slice(&15_000_u16.to_be_bytes());
@@ -116,15 +115,15 @@ fn forge_leaf(page: &mut [u8], payload: u32, start: &[u8]) {
 #[test]
 fn a_file_forged_to_be_slow_takes_time_in_proportion_to_its_size() {
     const SIZE: usize = 65_536;
-    // What stays on a page of a payload that fills 32 overflow pages exactly.
+    // The part on the page of a payload that fills 32 overflow pages exactly.
     const LOCAL: usize = 8_199;
     let store = Store::empty(4096);
     let mut bytes = vec![0; SIZE * 97];
     for (index, page) in bytes.chunks_mut(SIZE).enumerate() {
         match index {
-            // One record of 30,000 NULL columns, again and again.
+            // One record of 30,000 NULL columns, repeated.
             1..33 => forge_leaf(page, 30_003, &[0x81, 0xea, 0x33]),
-            // One record of one long blob whose chain is shared by all.
+            // One record of one long blob whose chain all cells share.
             33..65 => {
                 forge_leaf(
                     page,

@@ -1,4 +1,4 @@
-//! Databases to damage, and what SQLite itself says about where their rows live.
+//! Databases to damage, and SQLite's own information about where their rows are.
 
 use loci_salvage::{DatabaseFile, Record, Report, Value};
 use rusqlite::Connection;
@@ -17,7 +17,7 @@ pub(crate) struct Store {
     pub(crate) sql: Connection,
 }
 
-/// Where one row lives.
+/// The location of one row.
 #[derive(Debug, Clone)]
 pub(crate) struct RowPages {
     pub(crate) rowid: i64,
@@ -213,7 +213,7 @@ pub(crate) fn page_range(page: u32, page_size: u32) -> Range<usize> {
     start..start + page_size as usize
 }
 
-/// Asserts that the rows whose pages are all sound came back unchanged, whatever else did.
+/// Asserts that the rows whose pages are all sound are returned unchanged.
 pub(crate) fn assert_survivors(
     records: &[Record],
     places: &[RowPages],
@@ -234,7 +234,7 @@ pub(crate) fn assert_survivors(
     survivors
 }
 
-/// Asserts that no record carries text that SQLite never stored.
+/// Asserts that no record has text that SQLite never stored.
 pub(crate) fn assert_no_strange_text(records: &[Record], known: &[&Rows]) {
     let texts = |values: &[Value]| -> Vec<String> {
         let text = |value: &Value| match value {

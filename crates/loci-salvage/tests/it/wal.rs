@@ -1,5 +1,5 @@
-//! Committed WAL frames are laid over the file exactly as SQLite's recovery would do it. Where a
-//! WAL is damaged, SQLite opening the same bytes is the judge.
+//! Committed WAL frames are applied exactly as in SQLite's recovery. For a damaged WAL, SQLite
+//! itself opens the same bytes as the reference.
 
 use crate::support::{Rows, Store, of_root, page_range, salvage};
 use loci_salvage::DatabaseFile;
@@ -34,7 +34,7 @@ fn wal_bytes(store: &Store) -> Vec<u8> {
     fs::read(store.dir.path().join("store.sqlite3-wal")).unwrap()
 }
 
-/// What SQLite makes of a database and a WAL, and what salvage makes of them.
+/// The contents of a database and a WAL according to SQLite, and according to salvage.
 fn both(database: &[u8], wal: &[u8]) -> (Rows, Rows, u32) {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("store.sqlite3");
@@ -137,7 +137,7 @@ fn a_flipped_bit_in_the_wal_gives_the_rows_that_sqlite_recovers() {
     let mut random = fastrand::Rng::with_seed(5);
     for case in 0..60 {
         let mut wal = wal.clone();
-        // Half of the flips hit the WAL header or a frame header, where the rules are decided.
+        // Half of the flips hit the WAL header or a frame header, where the rules apply.
         let at = match case % 4 {
             0 => random.usize(..32),
             1 => 32 + 8216 * random.usize(..(wal.len() - 32) / 8216) + random.usize(..24),

@@ -1,4 +1,4 @@
-//! Whether a tree can be read as a whole: only then does a missing row mean that there is none.
+//! Whether a tree is completely readable. Only then does a missing row mean that there is none.
 
 use crate::support::{Store, page_range};
 use loci_salvage::DatabaseFile;
@@ -19,7 +19,7 @@ fn a_tree_is_whole_until_any_of_its_pages_is_overwritten() {
         for &page in pages.iter().step_by(9) {
             let mut bytes = bytes.clone();
             random.fill(&mut bytes[page_range(page, 1024)]);
-            // A random page that looks like a page of the tree by its first byte alone.
+            // A random page whose first byte alone looks like a page of the tree.
             if kind != "overflow" {
                 bytes[page_range(page, 1024)][0] = if kind == "leaf" { 0x0d } else { 0x05 };
             }

@@ -6,7 +6,7 @@ use crate::hnsw::FILES;
 use crate::hnsw::header::{HEADER_BYTES, Header};
 use crate::hnsw::layout::Layout;
 
-/// Elements that every index has room for; ChromaDB up to 0.6 began with a thousand.
+/// Every index may have this capacity. ChromaDB up to 0.6 began with a thousand.
 const FEW: u64 = 1000;
 
 impl Facts<'_> {
@@ -27,7 +27,7 @@ impl Facts<'_> {
                 format!("the header has {bytes} bytes instead of {HEADER_BYTES}"),
             )
             .with("bytes", bytes)
-            .then("nothing: it reads the first 100"),
+            .then("none; it reads the first 100"),
             Some(_) => return,
         };
         let finding = finding.file(FILES[0]);
@@ -39,7 +39,7 @@ impl Facts<'_> {
         found.push(finding);
     }
 
-    /// How the records are read without the header's help.
+    /// Adds how the records are read without the header.
     fn read_as(&self, finding: Finding) -> Finding {
         match self.layout {
             Some(layout) => finding
@@ -65,7 +65,7 @@ impl Facts<'_> {
         match header.layout() {
             None => found.push(self.read_as(layout_finding(
                 header,
-                "the header's numbers do not fit each other",
+                "the numbers in the header are inconsistent",
             ))),
             Some(layout) => {
                 if !header.is_mult_right() {
@@ -105,13 +105,10 @@ impl Facts<'_> {
     fn header_count(&self, header: &Header, found: &mut Vec<Finding>) {
         let elements = self.scan.elements.len() as u64;
         let (message, consequence) = if header.count > header.max_elements {
-            (
-                "the header counts more elements than it has room for",
-                REFUSES,
-            )
+            ("the header counts more elements than its capacity", REFUSES)
         } else if header.max_elements > header.count.max(elements).max(FEW).saturating_mul(64) {
             (
-                "the header claims room for far more elements than there are",
+                "the header claims a capacity far above the number of elements",
                 REFUSES,
             )
         } else if !header.is_count_possible() {
@@ -121,7 +118,7 @@ impl Facts<'_> {
             )
         } else if self.is_data_short(header) && self.is_length_short(header) {
             (
-                "the header counts elements that neither of the files reaches",
+                "the header counts more elements than either file holds",
                 CANNOT_APPLY,
             )
         } else if self.sound
@@ -131,7 +128,7 @@ impl Facts<'_> {
             && self.has_trailing_links()
         {
             (
-                "the header counts fewer elements than the links reach",
+                "the header counts fewer elements than the links name",
                 CRASHES,
             )
         } else {
@@ -194,5 +191,5 @@ fn layout_finding(header: &Header, message: &str) -> Finding {
         .with("max_neighbours_0", header.max_neighbours_0)
         .with("m", header.m)
         .with("mult", header.mult)
-        .then("depending on the number every call fails, or the process dies with a segmentation fault")
+        .then("depending on the number, every call fails, or the process dies with a segmentation fault")
 }

@@ -1,4 +1,4 @@
-//! One damage each, and the findings that it must give: these and no others.
+//! One test per kind of damage, with exactly the findings that it must produce.
 
 use loci_core::Metric;
 
@@ -15,21 +15,21 @@ fn damaged(damage: impl Fn(&Fixture)) -> (Fixture, Segment) {
     (fixture, segment)
 }
 
-/// The one finding, with its severity.
+/// The only finding, with its severity.
 fn only(segment: &Segment) -> (&'static str, Severity) {
     assert_eq!(segment.findings().len(), 1, "{:#?}", segment.findings());
     let finding = segment.findings().first().unwrap();
     (finding.code.as_str(), finding.severity)
 }
 
-/// Vectors that can be had.
+/// The readable vectors.
 fn saved(segment: &Segment) -> usize {
     (0..segment.elements().len())
         .filter(|index| segment.vector(*index).unwrap().is_some())
         .count()
 }
 
-/// ChromaDB allocates what the header claims; a flipped bit made it fail on every call.
+/// ChromaDB allocates what the header claims. A flipped bit made every call fail.
 #[test]
 fn room_for_far_too_many_elements_is_told() {
     let fixture = Fixture::new(Metric::Cosine, 6, 4, &vectors(40, 6));
@@ -227,7 +227,7 @@ fn neighbours_that_do_not_exist_are_told() {
         finding.evidence.get("elements").unwrap(),
         &serde_json::json!([3])
     );
-    // Not named by the count of neighbours: never followed.
+    // Beyond the count of neighbours, so it is never followed.
     fixture.put(
         "data_level0.bin",
         fixture.record(3) + 4,
@@ -247,7 +247,8 @@ fn neighbours_that_do_not_exist_are_told() {
 
 #[test]
 fn wrong_neighbours_at_upper_levels_are_told() {
-    // Element 0, level 1: the count at 4, the first neighbour at 8. Neighbour 11 exists, but not at that level.
+    // Element 0, level 1: the count is at 4, the first neighbour at 8. Neighbour 11 exists, but not
+    // at that level.
     for (place, value) in [(8, 40_u32), (8, 11), (4, 17)] {
         let (_, segment) = damaged(|fixture| {
             fixture.put("link_lists.bin", place, &value.to_le_bytes());

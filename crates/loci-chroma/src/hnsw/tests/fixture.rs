@@ -1,4 +1,5 @@
-//! A small segment, written as ChromaDB writes one: a ring at the lowest level, every tenth element at level 1, element 0 at level 2.
+//! A small segment in ChromaDB's format: a ring at the lowest level, every tenth element at level
+//! 1, element 0 at level 2.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -65,7 +66,7 @@ impl Fixture {
         12 + 8 * self.m + 4 * self.dimension
     }
 
-    /// Where a record begins.
+    /// The offset of a record.
     pub(super) fn record(&self, index: usize) -> usize {
         index * self.size()
     }

@@ -1,10 +1,10 @@
-//! What the single instructions do, in four groups: values, the memo, containers, calls.
+//! The instructions, in four groups: values, the memo, containers, calls.
 
 use super::{MEMO, Machine, SHORT, Value};
 use crate::pickle::input::{Problem, unescape, whole};
 
 impl<'a> Machine<'a> {
-    /// Values that stand in the program itself.
+    /// Values in the program itself.
     pub(super) fn literal(&mut self, code: u8) -> Result<Option<Value<'a>>, Problem> {
         let value = match code {
             b'K' => Value::Whole(self.input.length::<1>()?),
@@ -42,7 +42,7 @@ impl<'a> Machine<'a> {
         Ok(Some(value))
     }
 
-    /// Values that are only stepped over: floats, bytes, names.
+    /// Values that are skipped: floats, bytes, names.
     fn skipped(&mut self, code: u8) -> Result<Option<Value<'a>>, Problem> {
         match code {
             b'G' => {
@@ -72,7 +72,7 @@ impl<'a> Machine<'a> {
         Ok(Some(Value::Opaque))
     }
 
-    /// Writing to the memo and reading from it.
+    /// Writes to the memo and reads from it.
     pub(super) fn memory(&mut self, code: u8) -> Result<bool, Problem> {
         match code {
             0x94 => self.remember(self.memoized as u64)?,
@@ -105,7 +105,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// Dictionaries, and what only has to leave the stack: lists, tuples, sets.
+    /// Dictionaries, and containers that only have to leave the stack: lists, tuples, sets.
     pub(super) fn container(&mut self, code: u8) -> Result<bool, Problem> {
         match code {
             b'}' => {
@@ -115,13 +115,14 @@ impl<'a> Machine<'a> {
             b'd' => {
                 let from = self.unmark()?;
                 let dict = self.object(false)?;
-                // The items are still on the stack: the dictionary goes beneath them.
+                // The items are still on the stack, so the dictionary is inserted below them.
                 self.stack.insert(from, dict);
                 self.set_items(from + 1)?;
             }
             b's' => {
                 let from = self.stack.len().checked_sub(2).ok_or(SHORT)?;
-                // Values beneath the last mark are out of reach; no mark may come to lie above the stack.
+                // Values below the last mark are out of reach, and no mark may end up above the
+                // stack.
                 if self.marks.last().is_some_and(|mark| *mark >= from) {
                     return Err(SHORT);
                 }
@@ -156,7 +157,7 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    /// Names and calls. Nothing is called: an instance is what is built into it.
+    /// Names and calls. Nothing is called; an instance is represented by its state.
     pub(super) fn call(&mut self, code: u8) -> Result<bool, Problem> {
         let arguments = match code {
             b'b' => {
@@ -209,7 +210,7 @@ fn number(bytes: &[u8]) -> Value<'static> {
     whole(bytes).map_or(Value::Opaque, Value::Whole)
 }
 
-/// A number as protocol 0 writes it. `00` and `01` are the truth values.
+/// A number as protocol 0 writes it. `00` and `01` are booleans.
 fn decimal(line: &str) -> Result<Value<'static>, Problem> {
     if matches!(line, "00" | "01") {
         return Ok(Value::Opaque);
@@ -217,7 +218,7 @@ fn decimal(line: &str) -> Result<Value<'static>, Problem> {
     let digits = line.strip_suffix('L').unwrap_or(line);
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
     if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("a number has something else than digits");
+        return Err("a number contains something other than digits");
     }
     Ok(digits.parse().map_or(Value::Opaque, Value::Whole))
 }

@@ -1,5 +1,5 @@
-//! The record of migrations, by which ChromaDB knows the version of a database. It compares every row with its own, word for word, so a
-//! lost row cannot be made up here.
+//! The table of migrations, from which ChromaDB knows the version of a database. ChromaDB compares
+//! every row with its own copy, word for word, so a lost row cannot be reconstructed here.
 
 use rusqlite::Connection;
 
@@ -7,7 +7,8 @@ use super::schema::own_sql;
 use crate::catalog::Version;
 use crate::snapshot::Snapshot;
 
-/// The version that the record tells; where it is lost, the one that the catalog's columns belong to.
+/// The version in the table of migrations. If that is lost, the version that the columns of the
+/// catalog belong to.
 pub(super) fn version(source: &Snapshot, recorded: &Version) -> rusqlite::Result<Version> {
     let guessed = guessed(source)?;
     let known = |number: u32, guessed: u32| if number == 0 { guessed } else { number };
@@ -35,7 +36,7 @@ fn guessed(source: &Snapshot) -> rusqlite::Result<Version> {
     })
 }
 
-/// How many rows of the record are lost.
+/// How many rows of the table are lost.
 pub(super) fn missing(target: &Connection, version: &Version) -> rusqlite::Result<u32> {
     let mut missing = 0;
     for (part, newest) in [

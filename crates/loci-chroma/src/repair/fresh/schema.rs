@@ -1,4 +1,4 @@
-//! Tables and indexes as ChromaDB's versions make them.
+//! The tables and indexes that each version of ChromaDB creates.
 
 use rusqlite::{Connection, params};
 
@@ -6,19 +6,19 @@ use crate::catalog::Version;
 use crate::snapshot::Snapshot;
 use crate::tables::TABLES;
 
-/// The migration of the record tables since which texts are indexed by trigrams.
+/// The first migration of the record tables that indexes texts by trigrams.
 pub(super) const FULL_TEXT: u32 = 3;
 const RECORD_INDEXES: u32 = 4;
 const INTEGER_IDS: u32 = 5;
 const LISTS: u32 = 6;
 
-/// A table that is to be made.
+/// A table to create.
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) sql: String,
 }
 
-/// Since which migration of which part a table exists.
+/// The first migration, and its part, in which a table exists.
 #[derive(Clone, Copy)]
 enum Since {
     Always,
@@ -111,7 +111,7 @@ const KNOWN: &[(&str, Since, &str)] = &[
     ),
 ];
 
-/// The tables of this version: as the file itself made them where that can still be read.
+/// The tables of this version. If the file's own statements are readable, they are used.
 pub(super) fn tables(source: &Snapshot, version: &Version) -> rusqlite::Result<Vec<Table>> {
     let mut tables = Vec::new();
     for (name, since, columns) in KNOWN {
@@ -135,7 +135,8 @@ pub(super) fn tables(source: &Snapshot, version: &Version) -> rusqlite::Result<V
     Ok(tables)
 }
 
-/// The statement with which the file made a table; nothing if it was lost and replaced by a plain one.
+/// The statement with which the file created a table; `None` if it was lost and a plain one took
+/// its place.
 pub(super) fn own_sql(source: &Snapshot, name: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = source
         .connection()
@@ -151,7 +152,7 @@ pub(super) fn own_sql(source: &Snapshot, name: &str) -> rusqlite::Result<Option<
     Ok((!plain).then_some(sql))
 }
 
-/// Columns without those that a later version added.
+/// Removes the columns that a later version added.
 fn as_of(name: &str, columns: &str, version: &Version) -> String {
     let mut columns = columns.to_owned();
     if name == "collections" && version.system < 10 {
@@ -187,7 +188,7 @@ pub(super) fn indexes(version: &Version) -> impl Iterator<Item = &'static str> {
     records.chain(OF_LISTS.into_iter().filter(move |_| lists))
 }
 
-/// Every collection lies in a database, and every database belongs to a tenant.
+/// Ensures that every collection has a database, and every database a tenant.
 pub(super) fn default_places(target: &Connection) -> rusqlite::Result<()> {
     target.execute_batch(
         "INSERT OR IGNORE INTO databases (id, name, tenant_id)
@@ -199,7 +200,7 @@ pub(super) fn default_places(target: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Texts that are left only in the content of the old full-text index.
+/// Recovers texts that only the content of the old full-text index holds.
 pub(super) fn lost_documents(target: &Connection, source: &Snapshot) -> rusqlite::Result<()> {
     if !source.has_table("embedding_fulltext_search_content") {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Sequence ids and watermarks of a collection.
+//! Checks the sequence ids and watermarks of a collection.
 
 use super::Scene;
 use crate::catalog;
@@ -13,7 +13,7 @@ impl Scene<'_> {
         found: &mut Vec<Finding>,
     ) -> rusqlite::Result<()> {
         let pending = self.directory.version().blob_ids_pending();
-        // Releases before wrote the number into the pickle, and 0.6 takes it from there.
+        // Earlier releases wrote the number into the pickle, and 0.6 reads it from there.
         let in_pickle = self.map.is_none_or(|map| map.max_seq_id.is_some());
         if pending && self.row.vector_seq.is_none() && self.segment.is_some() && !in_pickle {
             found.push(
@@ -22,7 +22,7 @@ impl Scene<'_> {
                     Severity::Error,
                     "the watermark of the index is neither in the database nor in the pickle",
                 )
-                .then("ChromaDB 0.6 fails every query by vector (\"no attribute 'max_seq_id'\"); 1.x does not mind")
+                .then("ChromaDB 0.6 fails every query by vector (\"no attribute 'max_seq_id'\"); 1.x is not affected")
                 .fix(self.repair()),
             );
         }
@@ -57,7 +57,7 @@ impl Scene<'_> {
                     )
                     .with("stored", *stored)
                     .with("decoded", *decoded)
-                    .then("ChromaDB accepts writes and loses them; what waits in the queue stays invisible")
+                    .then("ChromaDB accepts writes and loses them; waiting queue entries stay invisible")
                     .fix(self.repair()),
                 ),
                 Some(SeqId::Unreadable(what_it_is)) => found.push(
@@ -77,7 +77,7 @@ impl Scene<'_> {
                 Finding::new(
                     "record_seq_ids_odd",
                     Severity::Note,
-                    "some records have a sequence id that cannot be read as one",
+                    "some records have an unreadable sequence id",
                 )
                 .with("records", self.records.odd_ids)
                 .then("ChromaDB 1.x does not read it"),
@@ -88,10 +88,10 @@ impl Scene<'_> {
                 Finding::new(
                     "record_seq_ids_blob",
                     Severity::Note,
-                    "records carry sequence ids of ChromaDB 0.6 or older",
+                    "records have sequence ids of ChromaDB 0.6 or older",
                 )
                 .with("records", self.records.blob_ids)
-                .then("ChromaDB 1.x does not mind"),
+                .then("ChromaDB 1.x is not affected"),
             );
         }
         let issued = catalog::highest_in_queue(self.directory.snapshot())?;
@@ -108,11 +108,11 @@ impl Scene<'_> {
                 Finding::new(
                     "seq_id_beyond",
                     Severity::Error,
-                    format!("the collection has taken over everything up to {highest}, but the queue ends at {issued}"),
+                    format!("the collection has consumed the queue up to {highest}, but the queue ends at {issued}"),
                 )
                 .with("watermark", highest)
                 .with("queue_end", issued)
-                .then("the next writes get numbers that count as done: ChromaDB acknowledges and loses them")
+                .then("the next writes get numbers that count as consumed; ChromaDB acknowledges and loses them")
                 .fix(self.repair()),
             );
         }

@@ -1,4 +1,4 @@
-//! Rows of `embeddings` that are gone: which records come back, and how.
+//! Checks for lost rows of `embeddings`, and which records are recovered.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,16 +27,16 @@ impl Scene<'_> {
             let strays = self.stray_ids();
             let stray = restored.iter().filter(|(id, _)| strays.contains(id));
             let stray = stray.count() as u64;
-            let found_again = if number == 1 { "it is" } else { "they are" };
+            let subject = if number == 1 { "it is" } else { "they are" };
             let message = if stray == 0 {
                 format!(
-                    "{} lost the row that joins id and text; {found_again} found again",
+                    "{} lost the row that joins id and text; {subject} recovered",
                     counted(number, "record has", "records have"),
                 )
             } else {
                 format!(
-                    "{} no row in this collection; {stray} of these rows are there and name a segment that the \
-                     catalog does not have; {found_again} found again",
+                    "{} no row in this collection; {stray} of these rows exist but name a segment that is \
+                     not in the catalog; {subject} recovered",
                     counted(number, "record has", "records have"),
                 )
             };
@@ -50,7 +50,7 @@ impl Scene<'_> {
                 .with("candidates", candidates)
                 .with("ids_unresolved", unresolved)
                 .with("stray_rows", stray)
-                .then("get and filters do not give them, and queries return ids that get does not know")
+                .then("`get` and filters do not return them, and queries return ids that `get` does not know")
                 .fix(self.repair()),
             );
         }
@@ -60,7 +60,7 @@ impl Scene<'_> {
                     "rows_uncertain",
                     Severity::Error,
                     format!(
-                        "{} whose row is gone, and which text belongs to which id is not certain",
+                        "{} whose row is lost, and it is not certain which text belongs to which id",
                         counted(candidates, "record is left", "records are left")
                     ),
                 )
@@ -68,14 +68,15 @@ impl Scene<'_> {
                 .with("candidates", candidates)
                 .with("ids_unresolved", unresolved)
                 .then(
-                    "import and repair write their texts and possible ids to a file of JSON lines",
+                    "import and repair write their texts and possible ids to a JSON Lines file",
                 )
                 .fix(self.import()),
             );
         }
     }
 
-    /// Candidates that may be of this collection. Those that may be of several are counted with the first.
+    /// The number of candidates that may belong to this collection. A candidate that may belong to
+    /// several is counted with the first.
     pub(super) fn candidates(&self) -> u64 {
         let own = |collection: Option<&String>| match collection {
             Some(name) => *name == self.row.name,
@@ -87,7 +88,8 @@ impl Scene<'_> {
             .count() as u64
     }
 
-    /// Ids that this collection lacks and that have a row under a segment which the catalog lacks.
+    /// Ids that this collection lacks and that have a row under a segment which is not in the
+    /// catalog.
     pub(super) fn stray_ids(&self) -> HashSet<&str> {
         let strays = self.lost.strays.iter();
         strays
@@ -96,7 +98,7 @@ impl Scene<'_> {
             .collect()
     }
 
-    /// Ids whose row is gone and whose text is not certain.
+    /// Ids whose row is lost and whose text is not certain.
     fn unresolved(&self) -> &[String] {
         self.lost
             .unresolved

@@ -1,4 +1,4 @@
-//! Labels against elements, and the index as ChromaDB will have it against the records.
+//! Compares labels with elements, and the index as ChromaDB will have it with the records.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Scene<'_> {
                 .file(format!("{}/index_metadata.pickle", self.name()))
                 .with("counted", map.total_elements_added.unwrap_or(0))
                 .with("highest", highest)
-                .then("ChromaDB gives labels out again and cannot apply its queue")
+                .then("ChromaDB assigns labels a second time and cannot apply its queue")
                 .fix(self.repair()),
             );
         }
@@ -65,14 +65,14 @@ impl Scene<'_> {
             let (severity, message, then) = if resolved.unknown.len() <= newer && next_in_line {
                 (
                     Severity::Note,
-                    "the index holds vectors that the pickle does not know yet: a write of the index was interrupted",
-                    "ChromaDB applies the queue again, which mends it",
+                    "the index holds vectors that are not in the pickle yet; a write of the index was interrupted",
+                    "ChromaDB applies the queue again, which fixes this",
                 )
             } else {
                 (
                     Severity::Warning,
                     "the index holds vectors whose label belongs to no id",
-                    "labels are damaged, two programs wrote at once, or files of two states were mixed; these vectors cannot be found",
+                    "labels are damaged, two programs wrote at the same time, or files from different times were mixed; these vectors cannot be found",
                 )
             };
             let finding = Finding::new("labels_unknown", severity, message)
@@ -89,7 +89,7 @@ impl Scene<'_> {
                 Finding::new(
                     "vectors_contradict_queue",
                     Severity::Warning,
-                    "vectors in the index are not those that the queue says were written there",
+                    "vectors in the index differ from those that the queue wrote there",
                 )
                 .list("ids", self.base.contradicted.iter().cloned())
                 .then("ChromaDB answers with outdated or foreign vectors")
@@ -99,7 +99,7 @@ impl Scene<'_> {
     }
 
     pub(super) fn sets(&self, survey: &Survey, found: &mut Vec<Finding>) {
-        // Rows of a segment that the catalog does not have belong to no index.
+        // Rows of a segment that is not in the catalog belong to no index.
         if !survey.unreachable.is_empty() && !self.row.is_stray_segment() {
             found.push(
                 Finding::new(
@@ -132,15 +132,15 @@ impl Scene<'_> {
                     "records_lost",
                     Severity::Error,
                     format!(
-                        "{} gone with damaged pages of the database; only vectors are left of them",
+                        "{} lost with damaged pages of the database; only their vectors are left",
                         counted(ghosts, "record is", "records are")
                     ),
                 )
                 .list("ids", survey.ghosts.iter().cloned())
                 .then(if self.candidates() > 0 {
-                    "import and repair write their ids, with the texts that may be theirs, to a file of candidates"
+                    "import and repair write their ids, with the texts that may belong to them, to a file of candidates"
                 } else {
-                    "their texts are in no file here; a backup of chroma.sqlite3 may have them"
+                    "their texts are in none of the files; a backup of chroma.sqlite3 may have them"
                 })
                 .fix(self.import()),
             );
@@ -156,12 +156,12 @@ impl Scene<'_> {
                 format!("the index holds {held} that no record has")
             } else if stray == ghosts {
                 format!(
-                    "the index holds {held} whose rows name a segment that the catalog does not have"
+                    "the index holds {held} whose rows name a segment that is not in the catalog"
                 )
             } else {
                 format!(
                     "the index holds {held} that no record has; {stray} of them have rows that name \
-                     a segment which the catalog does not have"
+                     a segment that is not in the catalog"
                 )
             };
             found.push(
@@ -169,7 +169,7 @@ impl Scene<'_> {
                     .list("ids", survey.ghosts.iter().cloned())
                     .with("stray_rows", stray)
                     .then(
-                        "queries return ids that get does not know, and other hits are pushed out",
+                        "queries return ids that `get` does not know, and these displace other hits",
                     )
                     .fix(self.repair()),
             );
@@ -184,10 +184,10 @@ impl Scene<'_> {
             let (message, then) = if owners.is_empty() {
                 (
                     format!(
-                        "{} no vector that can be told to be theirs",
+                        "{} no vector that certainly belongs to them",
                         counted(survey.counts.missing, "record has", "records have")
                     ),
-                    "their texts and metadata are whole; their vectors must be made anew",
+                    "their texts and metadata are intact; they must be embedded again",
                 )
             } else {
                 let owners: Vec<String> = owners
@@ -200,7 +200,7 @@ impl Scene<'_> {
                         counted(survey.counts.missing, "record has", "records have"),
                         owners.join(", ")
                     ),
-                    "their texts and metadata are whole; nothing but the id joins them with a vector, so it must be made anew",
+                    "their texts and metadata are intact; only the id links them to a vector, so they must be embedded again",
                 )
             };
             found.push(
@@ -219,10 +219,10 @@ impl Scene<'_> {
                 Finding::new(
                     "two_writers",
                     Severity::Error,
-                    "several vectors carry the same label: two programs wrote this index in turns",
+                    "several vectors have the same label; two programs wrote this index in turns",
                 )
                 .list("labels", labels)
-                .then("some vectors are found under the wrong id or not at all, for ever")
+                .then("some vectors are found under the wrong id or not at all, permanently")
                 .fix(self.repair()),
             );
         }
@@ -240,7 +240,7 @@ impl Scene<'_> {
         owners
     }
 
-    /// Vectors of files that were written before the watermark may be older than their records.
+    /// Warns that vectors in files written before the watermark may be older than their records.
     pub(super) fn age(&self, survey: &Survey, found: &mut Vec<Finding>) {
         if survey.counts.in_sibling > 0 {
             found.push(
@@ -248,12 +248,12 @@ impl Scene<'_> {
                     "vectors_from_aside",
                     Severity::Note,
                     format!(
-                        "{} only in files that were set aside",
+                        "{} only in quarantined files",
                         counted(survey.counts.in_sibling, "vector is", "vectors are")
                     ),
                 )
                 .list("directories", survey.siblings.iter().cloned())
-                .then("they are as of the day the files were set aside; records that were changed since have outdated ones"),
+                .then("they date from the day of the quarantine; records that were changed since have outdated vectors"),
             );
         }
         let whole = self.map.is_some_and(|map| map.damage.is_none()) && self.segment.is_some();
@@ -262,11 +262,11 @@ impl Scene<'_> {
                 Finding::new(
                     "index_stale",
                     Severity::Warning,
-                    "the index files are older than their watermark says: they were put back from a copy, or written by two programs",
+                    "the index files are older than their watermark; they were restored from a copy, or written by two programs",
                 )
                 .with("watermark", survey.vector_watermark.unwrap_or(0))
                 .with("unreachable", survey.unreachable.len() as u64)
-                .then("vectors of records that were changed since are outdated, and nothing tells which")
+                .then("vectors of records that were changed since are outdated, and it is unknown which ones")
                 .fix(self.import()),
             );
         }

@@ -1,4 +1,4 @@
-//! What the queue of a collection holds, and whether ChromaDB can read it.
+//! Checks the queue of a collection, and whether ChromaDB can read it.
 
 use super::Scene;
 use crate::finding::{Finding, Severity, counted};
@@ -61,11 +61,11 @@ impl Scene<'_> {
                 Finding::new(
                     "queue_gap",
                     severity,
-                    format!("the queue begins at {first}, after the index's watermark {watermark}: entries between are gone"),
+                    format!("the queue begins at {first}, after the index's watermark {watermark}; the entries in between are lost"),
                 )
                 .with("first", first)
                 .with("watermark", watermark)
-                .then("what was written between the two is not in the index"),
+                .then("these writes are not in the index"),
             );
         }
         let unknown: Vec<&Entry> = self
@@ -78,10 +78,10 @@ impl Scene<'_> {
                 Finding::new(
                     "queue_operation",
                     Severity::Warning,
-                    "the queue holds operations of a kind that is not known here",
+                    "the queue holds operations of an unknown kind",
                 )
                 .list("seq_ids", unknown.iter().map(|entry| entry.seq))
-                .then("they were left out; a newer ChromaDB may apply them"),
+                .then("they were ignored; a newer ChromaDB may apply them"),
             );
         }
     }

@@ -14,7 +14,7 @@ fn execute(scene: &Scene, statements: &str) {
     database.close().unwrap();
 }
 
-/// Sets every sequence number of a table to what `change` makes of it.
+/// Applies `change` to every sequence number of a table.
 fn renumber(scene: &Scene, table: &str, change: impl Fn(i64) -> rusqlite::types::Value) {
     let database = scene.sql();
     let mut statement = database
@@ -35,7 +35,7 @@ fn blob(number: i64) -> rusqlite::types::Value {
     number.to_be_bytes().to_vec().into()
 }
 
-/// The state of an earlier time, as from a backup.
+/// An earlier state, as from a backup.
 pub fn stale_sqlite(scene: &Scene) {
     let earlier = scene.other.as_ref().unwrap().join(DATABASE);
     fs::copy(earlier, scene.database()).unwrap();
@@ -50,7 +50,8 @@ pub fn blob_seq_ids_embeddings_only(scene: &Scene) {
     renumber(scene, "embeddings", blob);
 }
 
-/// What migration 5 makes of a number that is an INTEGER already: its digits as text, filled with 0x11.
+/// What migration 5 makes of a number that is already an INTEGER: its digits as text, padded with
+/// 0x11.
 pub fn max_seq_id_poisoned(scene: &Scene) {
     renumber(scene, "max_seq_id", |number| {
         let digits = number.to_string();
@@ -60,7 +61,8 @@ pub fn max_seq_id_poisoned(scene: &Scene) {
     });
 }
 
-/// Up to 0.6 the queue says `null` for a missing document, and chromadb 1.5.9 panics on reading it. Here it says nothing instead.
+/// Up to 0.6 the queue has `null` for a missing document, and chromadb 1.5.9 panics when it reads
+/// one. This removes the key.
 pub fn without_null_documents(scene: &Scene) {
     execute(
         scene,
@@ -69,7 +71,7 @@ pub fn without_null_documents(scene: &Scene) {
     );
 }
 
-/// MemPalace's conversion ran before the migration of chromadb did.
+/// MemPalace's conversion ran before chromadb's migration.
 pub fn legacy_063_shimmed(scene: &Scene) {
     let database = scene.sql();
     for table in ["max_seq_id", "embeddings"] {
@@ -117,7 +119,7 @@ pub fn metadata_rows_missing(scene: &Scene) {
     );
 }
 
-/// Metadata of records that are gone.
+/// Metadata of records that do not exist.
 pub fn metadata_orphans(scene: &Scene) {
     let chosen = chosen(scene);
     execute(
@@ -126,7 +128,7 @@ pub fn metadata_orphans(scene: &Scene) {
     );
 }
 
-/// Records whose metadata is gone; their documents are still in the full-text table.
+/// Records that have lost their metadata. Their documents are still in the full-text table.
 pub fn metadata_values_missing(scene: &Scene) {
     let chosen = chosen(scene);
     execute(
@@ -205,7 +207,7 @@ pub fn config_legacy_no_type(scene: &Scene) {
     );
 }
 
-/// A transaction that had begun to reach the file when its process ended.
+/// A transaction that was partly written to the file when its process ended.
 pub fn hot_journal(scene: &Scene) {
     let path = scene.database();
     let journal = scene.directory.join(format!("{DATABASE}-journal"));

@@ -8,9 +8,9 @@ use super::super::scene::{DATA, PICKLE, Scene, copy_tree};
 const HEADER: &str = "header.bin";
 const LENGTH: &str = "length.bin";
 const LINKS: &str = "link_lists.bin";
-/// Where the header holds the number of elements.
+/// The offset of the number of elements in the header.
 const COUNT: usize = 20;
-/// A segment that was never one.
+/// An arbitrary UUID that is not a segment.
 const ORPHAN: &str = "0d15ea5e-0000-4000-8000-000000000000";
 
 fn edit(scene: &Scene, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
@@ -20,7 +20,7 @@ fn edit(scene: &Scene, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Takes files from the state after the flush.
+/// Replaces files with those from after the flush.
 fn take(scene: &Scene, names: &[&str]) {
     let flushed = scene.other.as_ref().unwrap().join(scene.vector_segment());
     for name in names {
@@ -53,7 +53,7 @@ pub fn pickle_empty(scene: &Scene) {
     edit(scene, PICKLE, Vec::clear);
 }
 
-/// One bit, in the length of a string, so that the string has no end.
+/// One bit in the length of a string, so that the string has no end.
 pub fn pickle_bitflip(scene: &Scene) {
     edit(scene, PICKLE, |bytes| {
         let half = bytes.len() / 2;
@@ -76,7 +76,7 @@ pub fn segment_renamed_drift(scene: &Scene) {
     fs::rename(scene.segment(), scene.directory.join(aside)).unwrap();
 }
 
-/// The files of an earlier time, as from a backup.
+/// The files of an earlier state, as from a backup.
 pub fn stale_segment(scene: &Scene) {
     take(scene, &[HEADER, DATA, LENGTH, LINKS, PICKLE]);
 }
@@ -138,7 +138,7 @@ pub fn data_links_zeroed(scene: &Scene) {
     });
 }
 
-/// 200 bytes, anywhere.
+/// 200 bytes at a random offset.
 pub fn data_random_flips(scene: &Scene) {
     flip(scene, DATA, 200);
 }
@@ -157,7 +157,7 @@ fn flip(scene: &Scene, name: &str, count: usize) {
     });
 }
 
-/// A quarter of the vectors trade places in pairs, so that no norm changes.
+/// A quarter of the vectors are swapped in pairs, so that no norm changes.
 pub fn data_vectors_scrambled(scene: &Scene) {
     let layout = Layout::of(scene);
     edit(scene, DATA, |bytes| {
@@ -178,7 +178,7 @@ pub fn linklists_truncated(scene: &Scene) {
     edit(scene, LINKS, |bytes| bytes.truncate(bytes.len() / 2));
 }
 
-/// 2 GiB, nearly all of them a hole.
+/// 2 GiB, almost all of them a hole.
 pub fn linklists_sparse_bloat(scene: &Scene) {
     let file = File::options().write(true).open(scene.file(LINKS)).unwrap();
     file.set_len(2 << 30).unwrap();

@@ -1,11 +1,11 @@
-//! Rows of `embeddings` that are gone, while metadata, texts, labels and queue are there.
+//! Lost rows of `embeddings`, with intact metadata, texts, labels and queue.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::super::scene::Scene;
 
-/// Deletes those of the first collection's rows that a condition chooses.
+/// Deletes the rows of the first collection that match a condition.
 fn delete(scene: &Scene, condition: &str) {
     let segment = scene.metadata_segment();
     let sql = format!("DELETE FROM embeddings WHERE segment_id = '{segment}' AND {condition}");
@@ -14,12 +14,12 @@ fn delete(scene: &Scene, condition: &str) {
     database.close().unwrap();
 }
 
-/// A tenth of them, one after the other.
+/// A tenth of the rows, all adjacent.
 pub fn together(scene: &Scene) {
     delete(scene, "id BETWEEN 350 AND 460");
 }
 
-/// The same with a record among them that has neither text nor metadata.
+/// The same, including a record that has neither text nor metadata.
 pub fn around_a_bare_one(scene: &Scene) {
     delete(scene, "id BETWEEN 300 AND 430");
 }
@@ -36,7 +36,7 @@ pub fn last(scene: &Scene) {
     delete(scene, "id > (SELECT max(id) FROM embeddings) - 250");
 }
 
-/// Those that the queue made.
+/// The rows that the queue created.
 pub fn queued(scene: &Scene) {
     let topic = scene.topic();
     delete(
@@ -47,7 +47,7 @@ pub fn queued(scene: &Scene) {
     );
 }
 
-/// Which page of a tree to strike.
+/// The page of a tree to damage.
 enum Page {
     Table,
     Index,
@@ -99,7 +99,7 @@ fn strike(scene: &Scene, page: &Page, noise: bool) {
         .unwrap();
 }
 
-/// A page of the table; the index over its ids still has them.
+/// A page of the table. The index over its ids still has them.
 pub fn page_zero(scene: &Scene) {
     strike(scene, &Page::Table, false);
 }
@@ -112,7 +112,7 @@ pub fn index_page_zero(scene: &Scene) {
     strike(scene, &Page::Index, false);
 }
 
-/// All of the index and a page of the table: only labels and order are left.
+/// The whole index and a page of the table. Only labels and order are left.
 pub fn page_and_index_noise(scene: &Scene) {
     let pages = leaves(scene, &Page::Index);
     strike(scene, &Page::Table, true);

@@ -1,4 +1,4 @@
-//! What must hold of whatever is read out of a damaged directory.
+//! Invariants of everything that is read from a damaged directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::strike::Strike;
 use super::subject::{Index, Records, Subject, is_database};
 use crate::scene::{DATABASE, PICKLE};
 
-/// Lengths farther from 1 than this are no rounding.
+/// The maximum distance of a length from 1 that rounding can cause.
 const TOLERANCE: f64 = 1e-4;
 
 /// A subject after one damage.
@@ -22,7 +22,7 @@ pub struct Damaged<'a> {
 }
 
 impl Damaged<'_> {
-    /// What is wrong with what was read.
+    /// The problems of what was read.
     pub fn problems(&self, diagnosis: &Diagnosis, read: &Records) -> Vec<String> {
         let mut problems = Vec::new();
         if is_database(self.file) {
@@ -53,7 +53,7 @@ impl Damaged<'_> {
         problems
     }
 
-    /// A database of which pages are missing is not healthy.
+    /// A database with missing pages is not healthy.
     fn database(&self, diagnosis: &Diagnosis, problems: &mut Vec<String>) {
         let length = self.subject.files[self.file].len();
         if self.file == Path::new(DATABASE)
@@ -64,8 +64,8 @@ impl Damaged<'_> {
         }
     }
 
-    /// Damage to index files changes no text, no metadata, no vector of the queue and no set of records; damage to what does not hold
-    /// vectors loses none.
+    /// Damage to index files changes no text, no metadata, no vector in the queue and no set of
+    /// records. Damage to files without vectors loses no vector.
     fn whole(&self, read: &Records, problems: &mut Vec<String>) {
         let name = self.file.file_name().unwrap_or_default();
         let harmless = ["header.bin", "length.bin", "link_lists.bin"]
@@ -102,7 +102,7 @@ impl Damaged<'_> {
         }
     }
 
-    /// What the index has lost is not called healthy.
+    /// A loss in the index is not reported as healthy.
     fn verdict(&self, diagnosis: &Diagnosis, problems: &mut Vec<String>) {
         if !diagnosis.is_healthy() {
             return;
@@ -175,8 +175,8 @@ impl Damaged<'_> {
                 .any(|id| count(before, id) > count(after, id))
     }
 
-    /// A vector of the queue is that of its id, bit for bit. Nothing tells when the bytes of one were changed; those of another it may
-    /// not be.
+    /// A vector in the queue is that of its id, bit for bit. Changed bytes cannot be detected, but
+    /// it must not be the vector of another id.
     fn queued(&self, known: &Record, vector: &[f32], owners: &Owners) -> Option<String> {
         let bits = bits(vector);
         if known.vector.as_deref().map(self::bits).as_ref() == Some(&bits) {
@@ -189,7 +189,8 @@ impl Damaged<'_> {
         Some(format!("the vector of {owner}, out of the queue"))
     }
 
-    /// A vector of the index is what the files say under the label of its id, and of length 1 there.
+    /// A vector of the index is the one that the files hold under the label of its id, with length
+    /// 1 there.
     fn indexed(&self, name: &str, record: &Record, vector: &[f32]) -> Option<String> {
         let Some(index) = self.subject.indexes.get(name) else {
             return Some("a vector out of no index".into());
@@ -223,13 +224,13 @@ impl Damaged<'_> {
             .then(|| "a label that several elements carry".into())
     }
 
-    /// Whether the header still says which elements count.
+    /// Whether the header still shows which elements are in use.
     fn is_counted(&self, index: &Index) -> bool {
         !self.changed(index, "header.bin", 0..100)
     }
 }
 
-/// Whose vector it is, where it is only one's.
+/// The owner of a vector, if there is only one.
 struct Owners {
     by_bits: BTreeMap<Vec<u32>, String>,
 }

@@ -1,10 +1,11 @@
-//! One random damage to one file: what a failing disk, a cut copy or a killed program leaves.
+//! One random damage to one file, as a failing disk, a truncated copy or a killed program leaves
+//! it.
 
 use std::fmt;
 
 use fastrand::Rng;
 
-/// Numbers that overflow something if they are believed.
+/// Numbers that cause an overflow if they are trusted.
 const EXTREMES: [u64; 8] = [
     0,
     1,
@@ -18,15 +19,15 @@ const EXTREMES: [u64; 8] = [
 /// Lengths of blocks: a number, a sector, a page.
 const BLOCKS: [usize; 5] = [4, 8, 64, 512, 4096];
 
-/// What is done to the bytes of a file.
+/// A change to the bytes of a file.
 #[derive(Clone, Debug)]
 pub enum Strike {
-    /// Places and what is put over the byte there.
+    /// Offsets, and the bytes to write there.
     Flip(Vec<(usize, u8)>),
     Truncate(usize),
     Zero(usize, usize),
     Garbage(usize, Vec<u8>),
-    /// Two blocks of a length change places.
+    /// Two blocks of the same length are swapped.
     Swap(usize, usize, usize),
     Number(usize, u64),
     Append(Vec<u8>),
@@ -34,7 +35,7 @@ pub enum Strike {
 }
 
 impl Strike {
-    /// A flip or a truncation two times of three, else something larger. Never nothing.
+    /// A flip or a truncation in two of three cases, otherwise something larger. Never a no-op.
     pub fn choose(random: &mut Rng, bytes: &[u8]) -> Self {
         if bytes.is_empty() {
             return Self::Append(garbage(random));
@@ -71,7 +72,7 @@ impl Strike {
         }
     }
 
-    /// The bytes afterwards.
+    /// The changed bytes.
     pub fn applied(&self, bytes: &[u8]) -> Vec<u8> {
         let mut after = bytes.to_vec();
         match self {
@@ -100,7 +101,7 @@ impl Strike {
         after
     }
 
-    /// Whether whole pages of a database are gone.
+    /// Whether whole pages of a database are missing.
     pub fn cuts_pages(&self, length: usize) -> bool {
         match self {
             Self::Empty => true,

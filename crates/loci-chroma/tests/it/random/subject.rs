@@ -1,4 +1,5 @@
-//! A directory in memory, with what it holds: as its writer said and as its files say when they are read by a few lines here.
+//! A directory in memory with its contents, both according to its writer and as read from its files
+//! by a small independent reader.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +21,7 @@ pub struct Subject {
     pub name: String,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
     pub expected: Expected,
-    /// Those of the undamaged directory.
+    /// The records of the undamaged directory.
     pub records: Records,
     /// By name of the collection.
     pub indexes: BTreeMap<String, Index>,
@@ -32,7 +33,7 @@ pub struct Index {
     pub folder: String,
     pub cosine: bool,
     pub layout: Layout,
-    /// Id → label, for the ids whose vector is in the files alone.
+    /// Id → label, for ids whose vector is only in the files.
     pub labels: BTreeMap<String, u64>,
 }
 
@@ -44,7 +45,7 @@ pub struct Element {
     pub length: Option<f32>,
 }
 
-/// Four directories of old releases, and two of 1.5.9 where that is installed.
+/// Four directories of old releases, and two of 1.5.9 if it is installed.
 pub fn all() -> Vec<Subject> {
     let mut subjects: Vec<Subject> = ["0.5-flushed", "0.5-queued", "0.6-flushed", "0.6-queued"]
         .iter()
@@ -63,7 +64,7 @@ pub fn all() -> Vec<Subject> {
     subjects
 }
 
-/// Everything of a directory.
+/// The contents of a directory.
 pub fn read(path: &Path) -> Result<(Diagnosis, Records)> {
     let diagnosis = Diagnosis::of(path)?;
     let mut collections = Records::new();
@@ -135,7 +136,8 @@ impl Subject {
         })
     }
 
-    /// What is read here from the files by hand is what was written, so that it can judge.
+    /// Checks that the independent reader finds what was written, so that it can serve as a
+    /// reference.
     fn check(&self) {
         for collection in &self.expected.collections {
             let records = &self.records[&collection.name];
@@ -169,7 +171,7 @@ impl Subject {
     }
 }
 
-/// Whether a file is the database or lies beside it.
+/// Whether a file is the database or one of its companion files.
 pub fn is_database(file: &Path) -> bool {
     file.to_string_lossy().starts_with(DATABASE)
 }
@@ -179,7 +181,7 @@ impl Index {
         Path::new(&self.folder).join(name)
     }
 
-    /// The elements as the files say, read with the layout that they were written with.
+    /// The elements in the files, read with the layout that they were written with.
     pub fn elements(&self, files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<Element> {
         let lengths = files[&self.file("length.bin")].chunks_exact(4);
         let mut lengths = lengths.map(|four| f32::from_le_bytes(four.try_into().unwrap()));
@@ -201,7 +203,7 @@ impl Element {
         (squares.sum::<f64>().sqrt() - 1.0).abs()
     }
 
-    /// Whether a vector is this one, at its own length or, where that is not known, at another.
+    /// Whether a vector is this one, with its own length or, if that is unknown, with any length.
     pub fn is(&self, vector: &[f32], cosine: bool) -> bool {
         let scaled =
             |scale: f32| -> Vec<f32> { self.vector.iter().map(|value| value * scale).collect() };

@@ -1,4 +1,4 @@
-//! Repairs that are killed, refused or disturbed, and what they leave.
+//! Repairs that are killed, refused or disturbed, and the state that they leave.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use crate::damage::case;
 use crate::peer::judge;
 use crate::scene::Scene;
 
-/// The state after a kill between the commit and the renames: everything is in the queue, and the old directory is still there.
+/// The state after a kill between the commit and the renames: everything is in the queue, and the
+/// old directory still exists.
 #[test]
 fn a_second_run_finishes_what_a_kill_before_the_rename_left() {
     for name in ["data_links_out_of_range", "stale_sqlite", "pickle_bitflip"] {
@@ -29,7 +30,7 @@ fn a_second_run_finishes_what_a_kill_before_the_rename_left() {
     }
 }
 
-/// What the killed process runs.
+/// The command of the killed process.
 #[test]
 #[ignore = "run by another test"]
 fn worker() {
@@ -50,7 +51,7 @@ fn a_process_killed_at_any_moment_leaves_what_a_second_run_mends() {
     for kill in 1..=kills {
         let scene = case.stage().unwrap();
         let mut process = start(&scene.directory);
-        // Not a wait for something to happen: the moment of the kill is what is varied.
+        // This does not wait for an event; it varies the moment of the kill.
         std::thread::sleep(duration * kill / kills);
         process.kill().unwrap();
         process.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Records whose vector is nowhere: moved into a file, or given a new vector.
+//! Records whose vector is in no file are moved into a file, or embedded again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -84,7 +84,7 @@ fn a_dry_run_counts_what_would_be_moved_and_writes_no_file() {
     );
 }
 
-/// The files of JSON lines in a directory, by name.
+/// The JSON Lines files in a directory, by name.
 fn jsonl(directory: &Path) -> BTreeMap<String, Vec<Value>> {
     let files = fs::read_dir(directory).unwrap();
     let files = files.map(|entry| entry.unwrap().path());
@@ -115,7 +115,7 @@ fn a_kill_at_any_moment_leaves_every_record_in_the_directory_or_in_a_file() {
     for kill in 1..=kills {
         let scene = case.stage().unwrap();
         let mut process = super::disturbed::start(&scene.directory);
-        // Not a wait for something to happen: the moment of the kill is what is varied.
+        // This does not wait for an event; it varies the moment of the kill.
         std::thread::sleep(duration * kill / kills);
         process.kill().unwrap();
         process.wait().unwrap();
@@ -141,7 +141,7 @@ fn a_kill_at_any_moment_leaves_every_record_in_the_directory_or_in_a_file() {
     }
 }
 
-/// Makes a vector that follows from the text.
+/// Makes a vector that is derived from the text.
 struct Model;
 
 impl Embedder for Model {

@@ -1,18 +1,18 @@
-//! Damage to the tables, and what of it comes back.
+//! Damage to the tables, and how much of it is repaired.
 
 use std::fs;
 
 use loci_chroma::{RepairOptions, repair};
 use loci_core::Error;
 
-use super::{as_read, contents, lines, mend, repaired};
+use super::{as_read, contents, lines, repair_twice, repaired};
 use crate::damage::case;
 use crate::peer::judge;
 use crate::scene::{PICKLE, Scene};
 
 #[test]
 fn half_a_database_becomes_a_whole_one_with_half_the_records() {
-    let Some((scene, _, report)) = mend("sqlite_truncated", true) else {
+    let Some((scene, _, report)) = repair_twice("sqlite_truncated", true) else {
         return;
     };
     let read = as_read(&scene);
@@ -33,7 +33,7 @@ fn half_a_database_becomes_a_whole_one_with_half_the_records() {
 
 #[test]
 fn documents_and_metadata_come_back_from_where_a_copy_is_left() {
-    let Some((scene, _, _)) = mend("metadata_values_missing", true) else {
+    let Some((scene, _, _)) = repair_twice("metadata_values_missing", true) else {
         return;
     };
     let read = as_read(&scene);
@@ -236,7 +236,7 @@ fn a_full_text_index_that_disagrees_inside_is_made_anew_in_place() {
     database
         .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)
         .unwrap();
-    // The index forgets a text that its copy of the texts still has.
+    // The index loses a text that its copy of the texts still has.
     database
         .execute_batch(
             "CREATE TEMP TABLE kept AS SELECT id, c0 FROM embedding_fulltext_search_content WHERE id = 5;
@@ -251,7 +251,7 @@ fn a_full_text_index_that_disagrees_inside_is_made_anew_in_place() {
         .iter()
         .map(|change| change.what.as_str())
         .collect();
-    assert_eq!(what, ["full-text index made anew, entries that were wrong"]);
+    assert_eq!(what, ["full-text index rebuilt, wrong entries"]);
     let problems = judge(&scene.directory, &scene.expected)
         .unwrap()
         .problems(&scene.expected);

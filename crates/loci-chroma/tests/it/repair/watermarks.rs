@@ -1,4 +1,4 @@
-//! Watermarks that are no number of any write.
+//! Watermarks that are not the number of any write.
 
 use loci_chroma::{Diagnosis, RepairReport};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::repaired;
 use crate::peer::{CHROMADB, CHROMADB_0_6_3, add_and_look, judge_by};
 use crate::scene::Scene;
 
-/// Numbers that no ChromaDB has counted up to.
+/// Numbers that no ChromaDB has ever reached.
 const BEYOND: [i64; 5] = [
     i64::MAX,
     i64::MAX - 3,
@@ -80,7 +80,7 @@ fn after_a_watermark_beyond_every_write_chromadb_keeps_new_writes() {
     }
 }
 
-/// The index lacks the last writes here, and is built anew.
+/// The index lacks the last writes here, and is rebuilt.
 #[test]
 fn after_a_watermark_beyond_every_write_chromadb_0_6_keeps_new_writes() {
     for mark in [i64::MAX, 1 << 62] {
@@ -118,7 +118,7 @@ fn a_queue_that_was_brought_up_to_the_largest_number_ends_at_the_last_write_agai
         changes(&report),
         [
             ("watermarks beyond every write lowered", 2),
-            ("rows beyond every write taken out of the queue", 1)
+            ("rows beyond every write removed from the queue", 1)
         ]
     );
     assert!(!repaired(&scene.directory).changed);
@@ -140,14 +140,14 @@ fn writes_that_a_watermark_beyond_every_write_kept_back_are_found_after_repair()
     let report = repaired(&scene.directory);
     assert!(report.changed);
     assert_eq!(report.moved_file, None);
-    // The same record once more: it is there.
+    // Adding the same record again shows that it exists.
     assert_eq!(
         add_and_look(CHROMADB, &scene.directory, &name),
         Some(json!([before + 1, ["a later text"], ["added later"]]))
     );
 }
 
-/// 0.6 keeps the watermark of an index in the database alone, and raises where it is not there.
+/// 0.6 keeps the watermark of an index only in the database, and raises an error if it is missing.
 #[test]
 fn an_index_without_its_watermark_is_reported_and_chromadb_0_6_queries_it_after_repair() {
     let Some(scene) = Scene::old(CHROMADB_0_6_3) else {
@@ -160,7 +160,7 @@ fn an_index_without_its_watermark_is_reported_and_chromadb_0_6_queries_it_after_
     // 0.6 itself wrote the null documents, which 1.x cannot read.
     assert_eq!(codes(&scene), ["seq_id_missing", "queue_null_document"]);
     let report = repaired(&scene.directory);
-    let restored = ("watermarks of indexes made again", 1);
+    let restored = ("watermarks of indexes restored", 1);
     assert!(changes(&report).contains(&restored), "{report:#?}");
     assert_eq!(report.set_aside, []);
     assert_eq!(codes(&scene), [""; 0]);

@@ -1,6 +1,7 @@
-//! The steps of a repair, in their order, over one connection.
+//! The steps of a repair, in order, on one connection.
 //!
-//! `count` runs them without writing, `apply` in the transaction. Both ask the same questions, so a dry run says what a repair does.
+//! `count` runs them without writing, and `apply` runs them in the transaction. Both run the same
+//! queries, so a dry run reports what a repair does.
 
 use std::path::Path;
 
@@ -14,23 +15,24 @@ use super::{
 };
 use crate::directory::DATABASE;
 
-/// What would be changed.
+/// Counts the changes.
 pub(super) fn count(connection: &Connection, work: &Work) -> Result<Vec<Change>> {
     run(connection, work, false)
 }
 
-/// Changes it.
+/// Makes the changes.
 pub(super) fn apply(connection: &Connection, work: &Work) -> Result<Vec<Change>> {
     run(connection, work, true)
 }
 
 fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
-    let failed = |error: rusqlite::Error| database::failed(Path::new(DATABASE), "mending", &error);
+    let failed =
+        |error: rusqlite::Error| database::failed(Path::new(DATABASE), "repairing", &error);
     let mut changes = Vec::new();
     sequence::register(connection).map_err(failed)?;
     if !work.only_vectors {
         if !work.blob_ids_pending {
-            changes.extend(sequence::mend(connection, write).map_err(failed)?);
+            changes.extend(sequence::convert(connection, write).map_err(failed)?);
         }
         changes.extend(tables::segments(connection, work, write).map_err(failed)?);
         changes.extend(tables::dimensions(connection, work, write).map_err(failed)?);

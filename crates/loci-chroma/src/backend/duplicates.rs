@@ -1,5 +1,6 @@
-//! Two records may say the same text of the same place under two ids. A collection of Loci holds such twins only if their
-//! `part` differs, so the later ones get one; answers show what they had instead.
+//! Keeps duplicates apart. Two records may have the same text and place under two ids. A Loci
+//! collection holds both only if their `part` differs, so the later one gets a new part. Answers
+//! show the original value.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,21 +9,21 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::fitting::Fitted;
 
-/// The metadata key that tells pieces of one line apart.
+/// The metadata key that distinguishes pieces of one line.
 pub(super) const PART: &str = "part";
 
 /// The keys of all drawers so far.
 #[derive(Default)]
-pub(super) struct Twins {
+pub(super) struct Duplicates {
     keys: HashSet<u128>,
     /// The next part to try, by the key without one.
     next: HashMap<u128, i64>,
     parts: BTreeMap<String, Option<MetaValue>>,
 }
 
-impl Twins {
-    /// Gives a drawer a key of its own.
-    pub(super) fn set_apart(&mut self, fitted: &mut Fitted) {
+impl Duplicates {
+    /// Gives a drawer a unique key.
+    pub(super) fn make_unique(&mut self, fitted: &mut Fitted) {
         let Some(place) = place(fitted) else { return };
         let part = match fitted.metadata.get(PART) {
             Some(MetaValue::Int(part)) => Some(*part),
@@ -39,13 +40,13 @@ impl Twins {
         self.parts.insert(fitted.id.clone(), had);
     }
 
-    /// The drawers that got a part, with what they had.
+    /// The drawers that got a new part, with their original value.
     pub(super) fn into_parts(self) -> BTreeMap<String, Option<MetaValue>> {
         self.parts
     }
 }
 
-/// Shows a drawer with the part that it has in the source.
+/// Gives a drawer the part that it has in the source.
 pub(super) fn restore(
     parts: &BTreeMap<String, Option<MetaValue>>,
     id: &str,
@@ -62,7 +63,8 @@ pub(super) fn restore(
     }
 }
 
-/// What makes a mined drawer unique (docs/contract.md, chapter 5), but for its part; nothing for other drawers.
+/// The fields that make a mined drawer unique (docs/contract.md, chapter 5), without its part.
+/// `None` for other drawers.
 fn place(fitted: &Fitted) -> Option<u128> {
     let text = fitted.document.as_deref()?;
     let file = fitted.metadata.get_str("source_file")?;
@@ -70,7 +72,7 @@ fn place(fitted: &Fitted) -> Option<u128> {
         return None;
     }
     let mut hash = Xxh3::new();
-    let (wing, line) = (said(fitted, "wing"), said(fitted, "start_line"));
+    let (wing, line) = (field_text(fitted, "wing"), field_text(fitted, "start_line"));
     for field in [wing.as_str(), file, text, line.as_str()] {
         hash.update(&(field.len() as u64).to_le_bytes());
         hash.update(field.as_bytes());
@@ -87,7 +89,7 @@ fn key(place: u128, part: Option<i64>) -> u128 {
     hash.digest128()
 }
 
-fn said(fitted: &Fitted, key: &str) -> String {
+fn field_text(fitted: &Fitted, key: &str) -> String {
     match fitted.metadata.get(key) {
         None => String::new(),
         Some(MetaValue::Str(text)) => text.clone(),

@@ -1,8 +1,8 @@
-//! Records that say the same from the same place. Loci keeps one drawer per wing, source file, text, line and part; a
-//! foreign palace may hold several ids of that kind, and none of them may vanish.
+//! Keeps duplicates apart. Loci keeps one drawer per wing, source file, text, line and part. A
+//! foreign palace may hold several ids for the same combination, and none of them may be lost.
 //!
-//! Each later one gets a `part` that follows from its id. So a second run makes the same drawer, and comparing knows that
-//! the number is ours.
+//! Each later one gets a `part` that is derived from its id. So a second run creates the same
+//! drawer, and a comparison recognises the part as generated.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,24 +12,24 @@ use loci_foreign::ForeignRecord;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 const PART: &str = "part";
-/// Where a `part` of its own is kept meanwhile.
+/// The key that keeps the original `part`.
 const PART_BEFORE: &str = "part_before_import";
-/// No real text has so many parts.
+/// The lowest generated part. No real text has this many parts.
 const FIRST_PART: i64 = 1_000_000_000;
 
 fn part_of(id: &str) -> i64 {
     FIRST_PART + (xxh3_64(id.as_bytes()) >> 24) as i64
 }
 
-/// Makes a record one of its own.
-pub(super) fn tell_apart(id: &str, metadata: &mut Metadata) {
+/// Gives a record a unique part.
+pub(super) fn make_unique(id: &str, metadata: &mut Metadata) {
     if let Some(before) = metadata.0.insert(PART.into(), MetaValue::Int(part_of(id))) {
         metadata.0.insert(PART_BEFORE.into(), before);
     }
 }
 
-/// The metadata as it was there.
-pub(super) fn as_it_was(id: &str, metadata: &Metadata) -> Metadata {
+/// The original metadata.
+pub(super) fn original_metadata(id: &str, metadata: &Metadata) -> Metadata {
     let mut before = metadata.clone();
     if before.get(PART) == Some(&MetaValue::Int(part_of(id))) {
         before.0.remove(PART);
@@ -40,12 +40,14 @@ pub(super) fn as_it_was(id: &str, metadata: &Metadata) -> Metadata {
     before
 }
 
-/// Who stands where, for a dry run: what a write would say of a second record from one place.
+/// The occupied places, for a dry run. They predict the outcome of writing a second record with the
+/// same text and place.
 #[derive(Default)]
 pub(super) struct Places(HashMap<u128, Box<str>>);
 
 impl Places {
-    /// Who said the same from the same place before; otherwise the record is noted.
+    /// The id of an earlier record with the same text and place. If there is none, notes this
+    /// record.
     pub(super) fn holder(&mut self, record: &ForeignRecord) -> Option<String> {
         let key = key_of(record)?;
         match self.0.entry(key) {
@@ -58,7 +60,7 @@ impl Places {
     }
 }
 
-/// Wing, source file, text, line and part; nothing for what has no source.
+/// The hash of wing, source file, text, line and part; `None` without a source.
 fn key_of(record: &ForeignRecord) -> Option<u128> {
     let metadata = &record.metadata;
     let text = record.document.as_deref()?;
@@ -96,11 +98,11 @@ mod tests {
         ] {
             let before = Metadata::from_json(&before).unwrap();
             let mut apart = before.clone();
-            tell_apart("a", &mut apart);
+            make_unique("a", &mut apart);
             assert!(matches!(apart.get("part"), Some(MetaValue::Int(part)) if *part >= FIRST_PART));
-            assert_eq!(as_it_was("a", &apart), before);
-            // The number is that of this id alone.
-            assert_ne!(as_it_was("b", &apart), before);
+            assert_eq!(original_metadata("a", &apart), before);
+            // The part belongs to this id only.
+            assert_ne!(original_metadata("b", &apart), before);
         }
     }
 }
