@@ -241,11 +241,15 @@ impl Prepared {
             let candidates = self.directory.candidates()?;
             report.candidates_file = lines::write_beside(candidates, &database, stamp)?;
         }
-        let committed = self.commit_database(report, &database, stamp);
-        if committed.is_err() {
-            report.remove_files();
-        }
-        committed
+        self.commit_database(report, &database, stamp)
+            .map_err(|failure| match failure {
+                CommitFailure::Unchanged(error) => {
+                    report.remove_files();
+                    error
+                }
+                // The records may be in these files alone.
+                CommitFailure::Uncertain(error) => error,
+            })
     }
 
     /// Makes the backup and commits the transaction.
@@ -254,7 +258,7 @@ impl Prepared {
         report: &mut RepairReport,
         database: &Path,
         stamp: &str,
-    ) -> Result<(Work, PathBuf)> {
+    ) -> std::result::Result<(Work, PathBuf), CommitFailure> {
         if self.is_salvaged() {
             let path = aside::free_name(database, &format!(".mending-{stamp}"))?;
             let made = fresh::write(&self.directory, &self.work, &path)?;
@@ -264,7 +268,8 @@ impl Prepared {
             // backup name first, so that a crash between these two steps leaves the old database
             // under both names.
             let backup = backup::second_name(database, stamp)?;
-            backup::put_in_place(&path, database)?;
+            // It renames and then syncs. After a failure the new database may be in place.
+            backup::put_in_place(&path, database).map_err(CommitFailure::Uncertain)?;
             return Ok((self.work, backup));
         }
         let expected = database::fingerprint(self.directory.snapshot().connection())?;
@@ -278,33 +283,53 @@ impl Prepared {
                 report.changes = changes;
                 Ok((self.work, backup))
             }
-            Err(error) => {
-                // A failed transaction rolls back, so the database is unchanged and the backup is
-                // redundant.
+            Err(CommitFailure::Unchanged(error)) => {
+                // The transaction was rolled back, so the backup is redundant.
                 backup::remove(&backup)?;
-                Err(error)
+                Err(CommitFailure::Unchanged(error))
             }
+            Err(uncertain) => Err(uncertain),
         }
     }
 }
 
+/// Why a repair was not committed.
+#[derive(Debug)]
+enum CommitFailure {
+    /// The database is as it was.
+    Unchanged(Error),
+    /// The commit failed, and it may have reached the disk. Backup and files must stay.
+    Uncertain(Error),
+}
+
+impl From<Error> for CommitFailure {
+    fn from(error: Error) -> Self {
+        Self::Unchanged(error)
+    }
+}
+
 /// Repairs the database in one exclusive transaction.
-fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Change>> {
+fn transact(
+    database: &Path,
+    expected: &[String],
+    work: &Work,
+) -> std::result::Result<Vec<Change>, CommitFailure> {
     let mut connection = database::open(database)?;
     let transaction = database::exclusive(&mut connection, database)?;
     if database::fingerprint(&transaction)? != expected {
-        return Err(database::changed(database));
+        return Err(database::changed(database).into());
     }
     let changes = steps::apply(&transaction, work)?;
     // The backup and the JSON Lines files are durable, and SQLite syncs the database on commit. A
     // crash before the commit leaves the old rows. A crash after it leaves every vector in the
     // queue and the old segments in place. A second run then finishes the repair.
-    transaction
-        .commit()
-        .map_err(|error| database::failed(database, "committing", &error))?;
-    connection
-        .close()
-        .map_err(|(_, error)| database::failed(database, "closing", &error))?;
+    transaction.commit().map_err(|error| {
+        CommitFailure::Uncertain(database::failed(database, "committing", &error))
+    })?;
+    // The repair is committed, whatever closing says.
+    if let Err((_, error)) = connection.close() {
+        tracing::warn!(%error, "cannot close {}", database.display());
+    }
     Ok(changes)
 }
 

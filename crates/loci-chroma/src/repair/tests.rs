@@ -102,7 +102,10 @@ fn a_write_between_the_backup_and_the_lock_is_seen() {
             .execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}"))
             .unwrap();
         let error = transact(&database, &expected, &prepared.work).unwrap_err();
-        assert!(matches!(error, Error::Busy { .. }), "{change}: {error}");
+        assert!(
+            matches!(error, CommitFailure::Unchanged(Error::Busy { .. })),
+            "{change}: {error:?}"
+        );
         fs::write(&database, original).unwrap();
     }
 }
