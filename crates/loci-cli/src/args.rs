@@ -575,9 +575,9 @@ Examples:
   loci add 'Alice moved to Lyon.' --check --threshold 0.8
 
 If the id exists, its drawer is not changed, and the outcome says so; `loci update` changes it. A
-text that its wing already holds is not added, and the answer names the drawer that holds it. Drawers
-with the same or nearly the same text are listed. `--check` only lists them, and exits with 1 if
-there are any.";
+text that its wing already holds is not added, and the answer names the drawer that holds it.
+Drawers with the same or nearly the same text are listed. `--check` only lists them, and exits
+with 1 if there are any.";
 
 const GET: &str = "\
 Examples:
@@ -597,8 +597,8 @@ Examples:
   loci update move 'Alice moved to Lyon in June.'
   loci update move --room addresses --metadata '{\"year\": 2026, \"draft\": null}'
 
-New text gets a new vector from the collection's embedder. If no embedder is available, the old vector
-is dropped, because it describes the old text, and a warning says so.";
+New text gets a new vector from the collection's embedder. If no embedder is available, the old
+vector is dropped, because it describes the old text, and a warning says so.";
 
 const FORGET: &str = "\
 Examples:
@@ -606,8 +606,9 @@ Examples:
   loci forget --where '{\"wing\": \"alice\"}'
   loci forget --where '{\"wing\": \"alice\"}' --collection notes --yes
 
-Afterwards no file of the palace contains the text. If the text cannot be removed yet, `purge_pending`
-is true, `pending_reason` says why, and the next process that uses the palace finishes the work.";
+Afterwards no file of the palace contains the text. If the text cannot be removed yet,
+`purge_pending` is true, `pending_reason` says why, and the next process that uses the palace
+finishes the work.";
 
 const SEARCH: &str = "\
 Examples:
@@ -617,8 +618,8 @@ Examples:
   loci search 'rollback plan' --explain
 
 The search by words and the search by meaning use the same filter, and their results are ranked
-together. If k drawers match, k are returned. `loci why-not ID QUESTION` explains why a drawer is not
-among them.";
+together. If k drawers match, k are returned. `loci why-not ID QUESTION` explains why a drawer is
+not among them.";
 
 const WHY_NOT: &str = "\
 Examples:
@@ -632,8 +633,8 @@ Examples:
   loci reembed --model minilm
   loci reembed --model static --collection notes
 
-Searches use the old vectors until all new ones are complete. An interrupted run continues where it
-stopped.";
+Searches use the old vectors until all new ones are complete. An interrupted run continues where
+it stopped.";
 
 const MODEL: &str = "\
 Examples:
@@ -657,8 +658,8 @@ Examples:
   loci query Lyon --wing alice -k 3
   loci query --vector question.json --where '{\"year\": 2026}' --json
 
-Filters apply inside the search: if k drawers match, k are returned. By words, `score` is BM25 and
-`distance` is null. By vector, `score` is 1 - distance (for l2: 1 / (1 + distance)).";
+Filters apply inside the search: if k drawers match, k are returned. By words, `score` is BM25
+and `distance` is null. By vector, `score` is 1 - distance (for l2: 1 / (1 + distance)).";
 
 const STATUS: &str = "\
 Examples:
@@ -678,14 +679,15 @@ Examples:
   loci export palace.jsonl --force
   loci export --collection notes | grep Lyon
 
-`loci import jsonl` restores an export exactly: ids, text, metadata, vectors, order, the time when
-each drawer was added, and the files it was mined from, so that the next mine skips unchanged files.
-Recorded runs and the hashes of forgotten texts are not exported; the answer lists them as left out.
+`loci import jsonl` restores an export exactly: ids, text, metadata, vectors, order, the time
+when each drawer was added, and the files it was mined from, so that the next mine skips
+unchanged files. Recorded runs and the hashes of forgotten texts are not exported; the answer
+lists them as left out.
 
 The file appears when it is complete. With `--force`, a replaced file keeps its owner and mode. A
-symbolic link stays, and the file that it points to is replaced. A pipe or a character device such as
-`/dev/null` is written to and never replaced. Directories, other devices and files of a palace are
-refused.";
+symbolic link stays, and the file that it points to is replaced. A pipe or a character device
+such as `/dev/null` is written to and never replaced. Directories, other devices and files of a
+palace are refused.";
 
 const BACKUP: &str = "\
 Examples:

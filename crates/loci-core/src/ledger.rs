@@ -117,6 +117,16 @@ pub struct SourceRecord {
 }
 
 impl SourceRecord {
+    /// The same record, so that the next mine reads its source again.
+    #[must_use]
+    pub fn distrusted(self) -> Self {
+        Self {
+            hash: SourceHash::default(),
+            complete: false,
+            ..self
+        }
+    }
+
     /// Refuses a record that no miner writes. Use it for records from untrusted files.
     pub fn validate(&self) -> Result<()> {
         validate_name(&self.name, self.section)?;

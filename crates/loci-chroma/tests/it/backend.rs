@@ -574,7 +574,7 @@ fn what_does_not_fit_a_palace_is_left_out_and_said() {
     for part in [
         "1 records are left out",
         "1 texts are truncated",
-        "2 values of metadata",
+        "2 metadata values",
     ] {
         assert!(message.contains(part), "{message}");
     }

@@ -160,9 +160,9 @@ Examples:
   loci facts add 'the api' uses 'port 8080' --source 01-notes --confidence 0.9
   loci facts add Alice visited Rome --from 2023-07-01 --to 2023-07-15
 
-A fact that exists already is not changed. A fact that contradicts others is added, and the answer
-names them. If the source drawer does not exist, the fact is added with that source, and a warning
-says so.";
+A fact that exists already is not changed. A fact that contradicts others is added, and the
+answer names them. If the source drawer does not exist, the fact is added with that source, and a
+warning says so.";
 
 const QUERY: &str = "\
 Examples:
@@ -171,8 +171,8 @@ Examples:
   loci facts query --predicate 'lives in' --json
   loci facts query alice --ended
 
-Exits with 1 if nothing is found; stderr says which name is unknown, or that the matching facts have
-ended.";
+Exits with 1 if nothing is found; stderr says which name is unknown, or that the matching facts
+have ended.";
 
 const INVALIDATE: &str = "\
 Examples:
@@ -187,8 +187,8 @@ Examples:
   loci facts supersede Alice 'lives in' Lyon Paris
   loci facts supersede Alice 'lives in' Lyon Paris --at 2026-01-01
 
-Either both changes are made or none. If the old fact is not valid, the command fails and names the
-facts that are.";
+Either both changes are made or none. If the old fact is not valid, the command fails and names
+the facts that are.";
 
 const TIMELINE: &str = "\
 Examples:

@@ -160,33 +160,34 @@ Examples:
   loci wake-up --identity 'I am Alice; I maintain Loci. Answer briefly.'
   loci wake-up --identity ''
 
-Prints who owns the memory, the current facts, the most important and the most recent drawers, and
-the agent's last diary entries, within the budget. Metadata `importance` above 3 or `\"pinned\": true`
-marks a drawer as important; drawers that are often found count more. Recalled text is fenced: it is
-data, not instructions. Exits with 1 if there is nothing to print.";
+Prints who owns the memory, the current facts, the most important and the most recent drawers,
+and the agent's last diary entries, within the budget. Metadata `importance` above 3 or
+`\"pinned\": true` marks a drawer as important; drawers that are often found count more. Recalled
+text is fenced: it is data, not instructions. Exits with 1 if there is nothing to print.";
 
 pub(crate) const LINKS: &str = "\
 Examples:
   loci links add loci/search mempalace/search --label 'same problem'
   loci links follow loci/search
 
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.";
+A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are
+unambiguous.";
 
 const PLACES: &str = "\
 Examples:
   loci links list
   loci links list room:loci/search --json
 
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.
-Exits with 1 if there are no links.";
+A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are
+unambiguous. Exits with 1 if there are no links.";
 
 const LINKS_ADD: &str = "\
 Examples:
   loci links add move job --label 'because of'
   loci links add room:loci/search room:mempalace/search
 
-Both places must exist. There is one link per pair of places and label.
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.";
+Both places must exist. There is one link per pair of places and label. A place is a drawer's id
+or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.";
 
 const LINKS_REMOVE: &str = "\
 Examples:

@@ -145,12 +145,12 @@ Examples:
   loci mine conversations.json           # an export of ChatGPT or Claude.ai
   loci mine . --dry-run --json
 
-The wing and room come from --wing and --room, else from `.loci.toml` in the tree. Otherwise the wing
-is the name of the project (its git repository), and the room is the folder. A second project of the
-same name gets its own wing, such as `owner/api`; `loci wings` lists them. A later run does not move
-drawers. Files that .gitignore, .ignore or .lociignore exclude are skipped. A link to a file outside
-the given paths is skipped and counted, unless --follow is set. Exits with 2 if a file could not be
-read.";
+The wing and room come from --wing and --room, else from `.loci.toml` in the tree. Otherwise the
+wing is the name of the project (its git repository), and the room is the folder. A second
+project of the same name gets its own wing, such as `owner/api`; `loci wings` lists them. A later
+run does not move drawers. Files that .gitignore, .ignore or .lociignore exclude are skipped. A
+link to a file outside the given paths is skipped and counted, unless --follow is set. Exits with
+2 if a file could not be read.";
 
 pub(super) const WATCH: &str = "\
 Examples:
@@ -165,8 +165,8 @@ Examples:
   loci sync ~/notes            # lists the drawers that would be removed
   loci sync ~/notes --apply
 
-Drawers of a folder that is missing, empty, or has lost most of its files are kept, because the folder
-may only be unmounted; --even-most removes them. `loci undo` restores removed drawers.";
+Drawers of a folder that is missing, empty, or has lost most of its files are kept, because the
+folder may only be unmounted; --even-most removes them. `loci undo` restores removed drawers.";
 
 pub(super) const RUNS: &str = "\
 Examples:
@@ -178,5 +178,5 @@ Examples:
   loci runs
   loci undo 12
 
-A run cannot be undone if a later run changed one of its files; undo the later run first. The last 50
-runs with changes can be undone.";
+A run cannot be undone if a later run changed one of its files; undo the later run first. The
+last 50 runs with changes can be undone.";

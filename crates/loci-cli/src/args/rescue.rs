@@ -112,19 +112,21 @@ Examples:
   loci repair --chroma ~/.mempalace/palace --output ./repaired
   loci repair --chroma ~/.mempalace/palace --embed
 
-Makes a copy or renames before it changes anything. A database that cannot be read is salvaged into a
-new palace beside it, and the damaged one stays. The answer counts the drawers before and after, and
-lists every lost drawer with everything that is still known about it. `--replace` replaces the damaged
-palace with the salvaged one; the damaged database stays in the directory as
-palace.sqlite3.replaced-TIME. Exits with 0 only if this palace is complete and undamaged afterwards.
+Makes a copy or renames before it changes anything. A database that cannot be read is salvaged
+into a new palace beside it, and the damaged one stays. The answer counts the drawers before and
+after, and lists every lost drawer with everything that is still known about it. `--replace`
+replaces the damaged palace with the salvaged one; the damaged database stays in the directory as
+palace.sqlite3.replaced-TIME. Exits with 0 only if this palace is complete and undamaged
+afterwards.
 
 With `--chroma`, a ChromaDB directory is repaired in place after a backup of its database. All
-readable vectors are written back into the database, from which ChromaDB rebuilds its index. ChromaDB
-fails on every filter that touches a record without a vector. Such records are moved into
-chroma.sqlite3.set-aside-TIME.jsonl, which `loci import jsonl` reads. With `--embed` they get a new
-vector from the collection's own model instead, if that model is known and installed
+readable vectors are written back into the database, from which ChromaDB rebuilds its index.
+ChromaDB fails on every filter that touches a record without a vector. Such records are moved
+into chroma.sqlite3.set-aside-TIME.jsonl, which `loci import jsonl` reads. With `--embed` they
+get a new vector from the collection's own model instead, if that model is known and installed
 (`loci model add`). Texts that lost their id are written to chroma.sqlite3.candidates-TIME.jsonl.
-Exits with 1, and lists the reasons, if records were moved, metadata is lost or a problem remains.";
+Exits with 1, and lists the reasons, if records were moved, metadata is lost or a problem
+remains.";
 
 pub(super) const IMPORT: &str = "\
 Examples:
@@ -136,19 +138,20 @@ Examples:
   loci import jsonl - --on-conflict update < palace.jsonl
 
 Palaces of other programs, damaged ones too, are read from their files alone and are not changed.
-Vectors are imported with the texts. A second run adds only new records. The report compares counts
-and digests of the source and of the palace. Vectors are the original ones, or come from the index of
-the other program, which stores them normalised beside their length. Missing vectors are recomputed if
-their model is installed. A text whose id is not certain is written to a file of JSON lines
-(`--candidates`, else in the state directory) that the report names.
+Vectors are imported with the texts. A second run adds only new records. The report compares
+counts and digests of the source and of the palace. Vectors are the original ones, or come from
+the index of the other program, which stores them normalised beside their length. Missing vectors
+are recomputed if their model is installed. A text whose id is not certain is written to a file
+of JSON lines (`--candidates`, else in the state directory) that the report names.
 
-Without PATH, it lists the palaces found in the usual places (~/.mempalace, ~/.memtomem, ~/.cortexadb,
-~/.chroma, ~/.config/mempalace and $MEMPALACE_PALACE_PATH) and imports nothing. Exits with 0 if
-everything was imported, 2 if something was lost.
+Without PATH, it lists the palaces found in the usual places (~/.mempalace, ~/.memtomem,
+~/.cortexadb, ~/.chroma, ~/.config/mempalace and $MEMPALACE_PALACE_PATH) and imports nothing.
+Exits with 0 if everything was imported, 2 if something was lost.
 
-A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md describes
-the fields that an export adds. Each field may be missing; a missing id is generated. A record with an
-unknown field is an error. Bad records are reported, the others are imported, and the exit code is 2.";
+A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md
+describes the fields that an export adds. Each field may be missing; a missing id is generated. A
+record with an unknown field is an error. Bad records are reported, the others are imported, and
+the exit code is 2.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:
@@ -158,14 +161,15 @@ Examples:
   loci doctor ~/.mempalace/palace
   loci doctor ./chroma --json
 
-Without PATH, shows the state of the whole installation: the palace and the setting that chose it,
-versions, index, models, files, the configuration of each agent, the last run of each hook, a round
-trip (a drawer is written, read, found and forgotten in a transaction that is rolled back), and
-palaces of other programs in the usual places (~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma,
-~/.config/mempalace and $MEMPALACE_PALACE_PATH). Each finding comes with a line of advice.
+Without PATH, shows the state of the whole installation: the palace and the setting that chose
+it, versions, index, models, files, the configuration of each agent, the last run of each hook, a
+round trip (a drawer is written, read, found and forgotten in a transaction that is rolled back),
+and palaces of other programs in the usual places (~/.mempalace, ~/.memtomem, ~/.cortexadb,
+~/.chroma, ~/.config/mempalace and $MEMPALACE_PALACE_PATH). Each finding comes with a line of
+advice.
 
-With PATH, only reads the files, even while other programs use them. Do this before you open a damaged
-directory with ChromaDB, because opening it may destroy data that can still be saved.
+With PATH, only reads the files, even while other programs use them. Do this before you open a
+damaged directory with ChromaDB, because opening it may destroy data that can still be saved.
 
 Exits with 0 if nothing needs to be done, 1 if something does, 2 if PATH cannot be read or is not
 recognised. An agent that is not connected, and a palace that does not exist yet, are only notes.";
@@ -176,6 +180,6 @@ Examples:
   loci quarantine ~/.mempalace/palace --check
 
 Stale segment directories are renamed to <uuid>.drift-YYYYMMDD-HHMMSS. Their vectors are first
-written back into the database, so that ChromaDB rebuilds its index with all of them. Before you run
-it, stop the programs that use the directory. Exits with 0 even if there was nothing to do, and with
-2 if a directory could not be renamed.";
+written back into the database, so that ChromaDB rebuilds its index with all of them. Before you
+run it, stop the programs that use the directory. Exits with 0 even if there was nothing to do,
+and with 2 if a directory could not be renamed.";

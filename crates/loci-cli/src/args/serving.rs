@@ -86,16 +86,16 @@ Examples:
   loci mcp --http                   listen at 127.0.0.1:8787
   loci mcp --http 0.0.0.0:8787 --token-file ~/.loci-token --allow-host nas.local
 
-HTTP clients send `Authorization: Bearer TOKEN`. A token is generated at every start, unless one is
-given with LOCI_MCP_TOKEN, --token-file or --token. The file that holds it is printed at the start;
-only its owner can read it. `loci doctor` lists the servers of a palace.";
+HTTP clients send `Authorization: Bearer TOKEN`. A token is generated at every start, unless one
+is given with LOCI_MCP_TOKEN, --token-file or --token. The file that holds it is printed at the
+start; only its owner can read it. `loci doctor` lists the servers of a palace.";
 
 pub(crate) const HOOK: &str = "\
 Examples:
   loci hook Stop --harness claude-code < input.json
   loci hook SessionStart --harness codex < input.json
 
-Agents call it with one JSON object on stdin; `loci connect --hooks` sets that up.
-LOCI_HOOKS=off switches all hooks off, and so does `enabled = false` under [hooks] in config.toml.
-The other settings there are `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `failures` and
+Agents call it with one JSON object on stdin; `loci connect --hooks` sets that up. LOCI_HOOKS=off
+switches all hooks off, and so does `enabled = false` under [hooks] in config.toml. The other
+settings there are `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `failures` and
 `timeout_ms`. `loci doctor` shows the failures of hooks.";

@@ -36,16 +36,17 @@ Examples:
   loci wings split api            # shows which drawers would go where
   loci wings split api --apply
 
-A project is identified by the URL of its git remote, else by its first commit, else by its folder.
-The first project named `api` gets the wing `api`, the next one `owner/api`. Working trees and clones
-belong to the same project. A wing set with --wing or with `wing` in `.loci.toml` is not recorded for
-a project.";
+A project is identified by the URL of its git remote, else by its first commit, else by its
+folder. The first project named `api` gets the wing `api`, the next one `owner/api`. Working
+trees and clones belong to the same project. A wing set with --wing or with `wing` in
+`.loci.toml` is not recorded for a project.";
 
 const SPLIT: &str = "\
 Examples:
   loci wings split api
   loci wings split api --apply --json
 
-Each drawer moves to the wing of the project that its file or conversation belongs to. Drawers that
-were added by hand, facts, links and diaries do not move. The project that is recorded for the wing
-keeps it, else the one with the most drawers. If a split is interrupted, run it again to finish it.";
+Each drawer moves to the wing of the project that its file or conversation belongs to. Drawers
+that were added by hand, facts, links and diaries do not move. The project that is recorded for
+the wing keeps it, else the one with the most drawers. If a split is interrupted, run it again to
+finish it.";

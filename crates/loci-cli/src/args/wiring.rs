@@ -78,8 +78,8 @@ pub(crate) struct DisconnectArguments {
 }
 
 pub(crate) const CONNECT: &str = "\
-Adds entries to the agents' configuration files and keeps the rest of each file. A backup is kept, and
-`loci disconnect` undoes exactly these changes.
+Adds entries to the agents' configuration files and keeps the rest of each file. A backup is
+kept, and `loci disconnect` undoes exactly these changes.
 
 Examples:
   loci connect --dry-run

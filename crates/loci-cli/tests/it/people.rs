@@ -105,7 +105,7 @@ fn a_person_is_asked_before_a_filter_forgets() {
         return;
     }
     assert!(
-        no.stdout.contains("forget 1 drawer(s) for good? [y/N]"),
+        no.stdout.contains("forget 1 drawer(s) permanently? [y/N]"),
         "{no:?}"
     );
     assert_eq!(dir.json(0, &["status"])["drawers"], 1);

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::ledger::forgotten::{TextPosition, record_of, source_hash, text_hash};
-use loci_core::{Machine, MetaValue, Metadata, Result, SourceHash, SourceRecord, TextPlace};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use loci_core::{Machine, MetaValue, Metadata, Result, SourceRecord, TextPlace};
+use rusqlite::{Connection, params};
 
 use self::record::{insert, numbers, place_in, read, with_neighbours};
 use super::marks;
@@ -140,6 +140,7 @@ pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attemp
     }
     for origin in origins {
         marks::clean(db, origin, rows)?;
+        distrust_steps(db, origin)?;
     }
     Ok(earlier)
 }
@@ -161,45 +162,40 @@ fn remove_earlier_states(
     let (Some(start), Some(end)) = (number("start_line"), number("end_line")) else {
         return Ok(0);
     };
-    let mut statement = db.prepare_cached(
-        "DELETE FROM kept_drawers WHERE text IS NOT NULL AND origin <> 0 AND row <> ?5
+    let removed = db
+        .prepare_cached(
+            "DELETE FROM kept_drawers WHERE text IS NOT NULL AND origin <> 0 AND row <> ?5
            AND origin IN (SELECT s.id FROM sources s, sources o
                           WHERE o.id = ?1 AND s.collection = o.collection AND s.name = o.name)
            AND CASE WHEN NOT json_valid(metadata) THEN 0
                     WHEN ?2 IS NOT NULL THEN json_extract(metadata, '$.exchange') = ?2
                     ELSE json_extract(metadata, '$.start_line') <= ?4
-                         AND json_extract(metadata, '$.end_line') >= ?3 END
-         RETURNING step",
-    )?;
-    let steps: Vec<i64> = statement
-        .query_map(params![origin, exchange, start, end, row as i64], |row| {
-            row.get(0)
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    for step in &steps {
-        distrust_before(db, *step)?;
-    }
-    Ok(steps.len())
+                         AND json_extract(metadata, '$.end_line') >= ?3 END",
+        )?
+        .execute(params![origin, exchange, start, end, row as i64])?;
+    Ok(removed)
 }
 
-/// Makes the source of a step be read again once the step is undone. Text that the step could have
-/// brought back is gone although nobody forgot it, and the file may still have it.
-fn distrust_before(db: &Connection, step: i64) -> Attempt<()> {
-    let before: Option<String> = db
-        .prepare_cached("SELECT before FROM run_sources WHERE id = ?1")?
-        .query_row([step], |row| row.get(0))
-        .optional()?;
-    let record = before.and_then(|json| serde_json::from_str::<SourceRecord>(&json).ok());
-    let Some(mut record) = record else {
-        return Ok(());
-    };
-    record.hash = SourceHash::default();
-    record.complete = false;
-    let Ok(json) = serde_json::to_string(&record) else {
-        return Ok(());
-    };
-    db.prepare_cached("UPDATE run_sources SET before = ?2 WHERE id = ?1")?
-        .execute(params![step, json])?;
+/// Makes a source be read again after an undo of an earlier run. The forgetting may have removed text
+/// that the undo would have restored. If nobody forgot that text, the file can still have it.
+fn distrust_steps(db: &Connection, source: i64) -> Attempt<()> {
+    let steps: Vec<(i64, String)> = db
+        .prepare_cached(
+            "SELECT id, before FROM run_sources WHERE before <> '' AND source IN
+               (SELECT s.id FROM sources s, sources o
+                WHERE o.id = ?1 AND s.collection = o.collection AND s.name = o.name)",
+        )?
+        .query_map([source], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (step, before) in steps {
+        let Ok(record) = serde_json::from_str::<SourceRecord>(&before) else {
+            continue;
+        };
+        if let Ok(json) = serde_json::to_string(&record.distrusted()) {
+            db.prepare_cached("UPDATE run_sources SET before = ?2 WHERE id = ?1")?
+                .execute(params![step, json])?;
+        }
+    }
     Ok(())
 }
 

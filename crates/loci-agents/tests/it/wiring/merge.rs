@@ -272,7 +272,12 @@ fn a_name_that_another_server_has_is_refused() {
         "{\"mcpServers\": {\"loci\": {\"command\": \"other\"}}}",
     );
     let error = scene.try_connect(&scene.asked(&["cursor"])).unwrap_err();
-    assert!(error.to_string().contains("`loci` is a server"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("`loci` is already the name of another server"),
+        "{error}"
+    );
     assert_eq!(error.advice(), Some(Advice::NameServer), "{error}");
 }
 

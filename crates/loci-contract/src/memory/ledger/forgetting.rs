@@ -74,6 +74,10 @@ pub(in crate::memory) fn forget(
     if selection.filter.is_some() || selection.document.is_some() || selection.period.is_some() {
         gone.clear();
     }
+    let origins: BTreeSet<u64> = records
+        .iter()
+        .filter_map(|record| Some(state.drawers.get(record)?.origin))
+        .collect();
     let kept_before = kept_ids(state);
     for record in &records {
         note(state, &key, *record);
@@ -90,6 +94,11 @@ pub(in crate::memory) fn forget(
     let state = palace.collection_mut(name)?;
     let book = state.mined.book(&key);
     for step in state.mined.steps.values_mut() {
+        if origins.contains(&step.source)
+            && let Some(before) = step.before.take()
+        {
+            step.before = Some(before.distrusted());
+        }
         let sources = &state.mined.sources;
         step.kept.retain(|kept| {
             let source = sources
