@@ -6,10 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::home::MARK;
+
+/// How long the removal of a directory is tried.
+const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
 
 /// A process that waits for the end of the driver.
 pub(super) struct Watchdog {
@@ -45,10 +49,24 @@ pub(super) fn wait(directory: &Path) -> anyhow::Result<()> {
     let mut word = Vec::new();
     std::io::stdin().read_to_end(&mut word)?;
     sweep(directory);
-    if word != b"done" {
-        std::fs::remove_dir_all(directory)?;
+    if word == b"done" {
+        return Ok(());
     }
-    Ok(())
+    let since = Instant::now();
+    loop {
+        match std::fs::remove_dir_all(directory) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.exists() => {
+                return Ok(());
+            }
+            Err(error) if since.elapsed() > CLEAN_UP_LIMIT => return Err(error.into()),
+            // A process that is dying may still have written a file, or have started another.
+            Err(_) => {
+                sweep(directory);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
 }
 
 /// Kills every process that was started for a round in or below this directory, and unmounts file
