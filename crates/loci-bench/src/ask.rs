@@ -4,6 +4,7 @@ use jiff::civil::Date;
 use loci_palace::search::{Hit, Request};
 use loci_palace::{Palace, Result};
 
+use crate::baseline::Ranking;
 use crate::clock;
 use crate::dataset::{Half, Question};
 use crate::metric::{DEPTH, Judged};
@@ -36,6 +37,18 @@ pub(crate) struct Outcome {
     pub(crate) cpu_ms: f64,
     pub(crate) session_cpu_ms: f64,
     pub(crate) tokens: usize,
+    /// The outcome of the baseline, if it was asked.
+    pub(crate) baseline: Option<BaselineOutcome>,
+}
+
+/// The outcome of a question by the baseline.
+pub(crate) struct BaselineOutcome {
+    /// `None` without evidence.
+    pub(crate) turn: Option<Judged>,
+    /// `None` without evidence.
+    pub(crate) session: Option<Judged>,
+    /// CPU time of its search.
+    pub(crate) cpu_ms: f64,
 }
 
 /// Asks a palace.
@@ -61,9 +74,6 @@ pub(crate) fn ask(palace: &Palace, question: &str, today: Option<Date>) -> Resul
 /// Compares the results with the evidence.
 pub(crate) fn judge(question: &Question, half: Half, asked: &Asked) -> Outcome {
     let turns: Vec<&str> = asked.turns.iter().map(|hit| hit.id.as_str()).collect();
-    let with_evidence = |evidence: &[String], ranking: &[&str]| {
-        (!evidence.is_empty()).then(|| Judged::new(evidence, ranking))
-    };
     let sessions: Vec<&str> = asked.sessions.iter().map(String::as_str).collect();
     Outcome {
         category: question.category.clone(),
@@ -78,5 +88,23 @@ pub(crate) fn judge(question: &Question, half: Half, asked: &Asked) -> Outcome {
         cpu_ms: asked.cpu_ms,
         session_cpu_ms: asked.session_cpu_ms,
         tokens: asked.tokens,
+        baseline: None,
     }
+}
+
+/// Compares the ranking of the baseline with the evidence.
+pub(crate) fn judge_baseline(
+    question: &Question,
+    ranking: &Ranking,
+    cpu_ms: f64,
+) -> BaselineOutcome {
+    BaselineOutcome {
+        turn: with_evidence(&question.turns, &ranking.turns),
+        session: with_evidence(&question.sessions, &ranking.sessions),
+        cpu_ms,
+    }
+}
+
+fn with_evidence<R: AsRef<str>>(evidence: &[String], ranking: &[R]) -> Option<Judged> {
+    (!evidence.is_empty()).then(|| Judged::new(evidence, ranking))
 }

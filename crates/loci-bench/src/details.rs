@@ -8,6 +8,7 @@ use loci_palace::{Error, Result};
 use serde::Serialize;
 
 use crate::ask::Asked;
+use crate::baseline::Ranking;
 use crate::dataset::{Half, Question};
 
 /// Writes a line per question, if a file was requested.
@@ -30,6 +31,14 @@ struct Line<'a> {
     tokens: usize,
     cpu_ms: f64,
     session_cpu_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Baseline<'a>>,
+}
+
+#[derive(Serialize)]
+struct Baseline<'a> {
+    turns: &'a [String],
+    sessions: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -80,7 +89,13 @@ impl Details {
     }
 
     /// Adds a question.
-    pub(crate) fn write(&mut self, question: &Question, half: Half, asked: &Asked) -> Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        question: &Question,
+        half: Half,
+        asked: &Asked,
+        baseline: Option<&Ranking>,
+    ) -> Result<()> {
         let Some((path, file)) = &mut self.file else {
             return Ok(());
         };
@@ -114,6 +129,10 @@ impl Details {
             tokens: asked.tokens,
             cpu_ms: asked.cpu_ms,
             session_cpu_ms: asked.session_cpu_ms,
+            baseline: baseline.map(|ranking| Baseline {
+                turns: &ranking.turns,
+                sessions: &ranking.sessions,
+            }),
         };
         serde_json::to_writer(&mut *file, &line)
             .map_err(std::io::Error::from)

@@ -18,9 +18,12 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod baseline;
 mod clock;
 mod dataset;
 mod details;
+mod difference;
+mod distractors;
 mod figures;
 pub mod interval;
 pub mod metric;
@@ -29,8 +32,10 @@ mod run;
 mod sample;
 mod store;
 mod text;
+mod together;
 
 pub use dataset::{Half, Kind};
+pub use difference::{Difference, Differences};
 pub use figures::{AtAll, AtTop, Brief, Figures, Intervals};
-pub use report::{Category, Cost, HalfFigures, Percentiles, Report};
+pub use report::{BaselineFigures, Category, Cost, HalfFigures, Percentiles, Report};
 pub use run::{Options, Progress, run};

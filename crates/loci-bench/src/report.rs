@@ -9,7 +9,9 @@ use serde::Serialize;
 use crate::ask::Outcome;
 use crate::clock::percentile;
 use crate::dataset::{Case, Half, Kind};
+use crate::difference::Differences;
 use crate::figures::{AtTop, Brief, Figures, fraction};
+use crate::metric::Judged;
 use crate::store::Filled;
 
 /// The figures of a run. `loci bench retrieval --json` prints it as JSON.
@@ -37,6 +39,11 @@ pub struct Report {
     pub tuning: HalfFigures,
     /// The half from which figures are quoted.
     pub reporting: HalfFigures,
+    /// Whether all conversations shared one palace.
+    pub together: bool,
+    /// The baseline on the same drawers, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineFigures>,
     /// Each category of the data set.
     pub by_category: BTreeMap<String, Category>,
     /// CPU time of a warm search for turns.
@@ -61,6 +68,23 @@ pub struct HalfFigures {
     pub turn: Figures,
     /// As in [`Report`].
     pub mempalace_locomo: Option<AtTop>,
+}
+
+/// The figures of the baseline, and how far Loci is ahead of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct BaselineFigures {
+    /// What it is.
+    pub name: &'static str,
+    /// As in [`Report`].
+    pub session: Figures,
+    /// As in [`Report`].
+    pub turn: Figures,
+    /// Loci minus baseline, ranking of sessions.
+    pub session_difference: Differences,
+    /// Loci minus baseline, ranking of turns.
+    pub turn_difference: Differences,
+    /// CPU time of its search.
+    pub cpu_ms: Percentiles,
 }
 
 /// One category.
@@ -116,6 +140,7 @@ pub struct Cost {
 /// The results that a run has collected so far.
 pub(crate) struct Tally {
     kind: Kind,
+    together: bool,
     pub(crate) palaces: usize,
     pub(crate) outcomes: Vec<Outcome>,
     conversations: Vec<(Half, String)>,
@@ -128,9 +153,10 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Kind, together: bool) -> Self {
         Self {
             kind,
+            together,
             palaces: 0,
             outcomes: Vec::new(),
             conversations: Vec::new(),
@@ -164,10 +190,16 @@ impl Tally {
 
     /// Adds a completed palace.
     pub(crate) fn palace(&mut self, case: &Case, bytes: u64) {
+        self.one_palace(std::slice::from_ref(case), bytes);
+    }
+
+    /// Adds a completed palace with several cases.
+    pub(crate) fn one_palace(&mut self, cases: &[Case], bytes: u64) {
         self.palaces += 1;
         self.bytes += bytes;
         if self.kind == Kind::LoCoMo {
-            self.conversations.push((case.half, case.id.clone()));
+            let named = cases.iter().map(|case| (case.half, case.id.clone()));
+            self.conversations.extend(named);
         }
     }
 
@@ -179,6 +211,7 @@ impl Tally {
         let tuning = self.half(|half| half == Half::Tuning);
         let reporting = self.half(|half| half == Half::Reporting);
         let by_category = self.by_category();
+        let baseline = self.baseline();
         let none = || (NO_EMBEDDER.to_owned(), NO_EMBEDDER.to_owned());
         let (embedder, embedder_identity) = self.embedder.unwrap_or_else(none);
         Report {
@@ -196,6 +229,8 @@ impl Tally {
             split: self.kind.split(),
             tuning,
             reporting,
+            together: self.together,
+            baseline,
             by_category,
             cpu_ms: Percentiles::of(&cpu),
             cost: Cost {
@@ -209,6 +244,30 @@ impl Tally {
             },
             warnings: self.warnings,
         }
+    }
+
+    /// The figures of the baseline over the same questions as the overall figures.
+    fn baseline(&self) -> Option<BaselineFigures> {
+        let answerable = || self.outcomes.iter().filter(|one| !one.unanswerable);
+        let pairs = |level: fn(&Outcome) -> Option<(&Judged, &Judged)>| -> Vec<_> {
+            answerable().filter_map(level).collect()
+        };
+        let session = pairs(|one| {
+            one.session
+                .as_ref()
+                .zip(one.baseline.as_ref()?.session.as_ref())
+        });
+        let turn = pairs(|one| one.turn.as_ref().zip(one.baseline.as_ref()?.turn.as_ref()));
+        let cpu = self.outcomes.iter().filter_map(|one| one.baseline.as_ref());
+        let cpu: Vec<f64> = cpu.map(|baseline| baseline.cpu_ms).collect();
+        (!cpu.is_empty()).then(|| BaselineFigures {
+            name: crate::baseline::NAME,
+            session: Figures::of(session.iter().map(|(_, baseline)| *baseline)),
+            turn: Figures::of(turn.iter().map(|(_, baseline)| *baseline)),
+            session_difference: Differences::of(&session),
+            turn_difference: Differences::of(&turn),
+            cpu_ms: Percentiles::of(&cpu),
+        })
     }
 
     fn half(&self, is_in: impl Fn(Half) -> bool) -> HalfFigures {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use loci_palace::{
     Batch, DEFAULT_COLLECTION, EmbedderIdentity, Error, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
-    MetadataPatch, OpenOptions, Palace, Result, Warning,
+    Memory, MetadataPatch, OpenOptions, Palace, Result, Warning,
 };
 use tempfile::TempDir;
 
@@ -78,16 +78,43 @@ pub(crate) struct Filled {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Creates a palace and writes all drawers into it. The texts are moved into the batches.
-pub(crate) fn fill(path: &Path, options: &OpenOptions, drawers: Vec<Drawer>) -> Result<Filled> {
-    let palace = Palace::open(path, options)?;
-    let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
-    for batch in batches(drawers) {
-        memory.collection.add(&batch)?;
+/// A palace that is being filled.
+pub(crate) struct Filling {
+    palace: Palace,
+    memory: Memory,
+    warnings: Vec<Warning>,
+}
+
+impl Filling {
+    /// Creates the palace.
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let palace = Palace::open(path, options)?;
+        let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
+        Ok(Self {
+            palace,
+            memory,
+            warnings,
+        })
     }
-    let embedder = memory.embedder.map(|embedder| embedder.identity());
-    palace.close()?;
-    Ok(Filled { embedder, warnings })
+
+    /// Writes drawers. The texts are moved into the batches.
+    pub(crate) fn add(&mut self, drawers: Vec<Drawer>) -> Result<()> {
+        for batch in batches(drawers) {
+            self.memory.collection.add(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the palace, which builds its index.
+    pub(crate) fn finish(self) -> Result<Filled> {
+        let embedder = self.memory.embedder.map(|embedder| embedder.identity());
+        drop(self.memory.collection);
+        self.palace.close()?;
+        Ok(Filled {
+            embedder,
+            warnings: self.warnings,
+        })
+    }
 }
 
 /// Splits drawers into as few batches as possible, in order.

@@ -1,8 +1,9 @@
 //! Formats a report as text, within 80 columns.
 
 use crate::dataset::Kind;
+use crate::difference::Difference;
 use crate::figures::{AtAll, AtTop, Figures};
-use crate::report::{HalfFigures, Report};
+use crate::report::{BaselineFigures, HalfFigures, Percentiles, Report};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -11,6 +12,7 @@ const MEMPALACE_PUBLISHED: f64 = 0.889;
 
 const LEVELS: &str = "              @1     @3     @5    @10             @1     @3     @5    @10";
 const INTERVALS: &str = "95 % intervals        @5           @10";
+const BASELINE: &str = "                     Loci  baseline  difference  95 %, paired bootstrap";
 const HALVES: &str = "\
 fraction          session            turn
                @5     @10      @5     @10";
@@ -47,6 +49,9 @@ impl Report {
         ));
         page.levels(&self.session, &self.turn);
         page.intervals(&self.session, &self.turn);
+        if let Some(baseline) = &self.baseline {
+            page.baseline(self, baseline);
+        }
         page.halves(self);
         page.categories(self);
         page.costs(self);
@@ -123,6 +128,40 @@ impl Page {
         }
     }
 
+    fn baseline(&mut self, report: &Report, baseline: &BaselineFigures) {
+        self.line("");
+        self.wrapped(&format!("baseline: {}", baseline.name));
+        self.line(BASELINE);
+        let levels = [
+            (
+                "session",
+                (&report.session, &baseline.session),
+                &baseline.session_difference,
+            ),
+            (
+                "turn",
+                (&report.turn, &baseline.turn),
+                &baseline.turn_difference,
+            ),
+        ];
+        for (level, (ours, theirs), of) in levels {
+            for (name, ours, theirs, difference) in [
+                ("any@1", ours.any.one, theirs.any.one, of.any_1),
+                ("any@5", ours.any.five, theirs.any.five, of.any_5),
+                ("any@10", ours.any.ten, theirs.any.ten, of.any_10),
+                ("all@5", ours.all.five, theirs.all.five, of.all_5),
+                ("all@10", ours.all.ten, theirs.all.ten, of.all_10),
+            ] {
+                let Difference { mean, low, high } = difference;
+                self.line(&format!(
+                    "{level:<8}{name:<9}{ours:>8.4}{theirs:>10.4}{mean:>+12.4}  {low:+.3}..{high:+.3}"
+                ));
+            }
+        }
+        let Percentiles { p50, p95 } = baseline.cpu_ms;
+        self.line(&format!("CPU ms of its search: p50 {p50:.2}, p95 {p95:.2}"));
+    }
+
     fn halves(&mut self, report: &Report) {
         self.line("");
         self.line(match report.format {
@@ -180,7 +219,7 @@ impl Page {
 
     fn costs(&mut self, report: &Report) {
         let cost = &report.cost;
-        let both = |of: crate::report::Percentiles| format!("p50 {:.2}, p95 {:.2}", of.p50, of.p95);
+        let both = |of: Percentiles| format!("p50 {:.2}, p95 {:.2}", of.p50, of.p95);
         let (turns, sources) = (both(report.cpu_ms), both(cost.session_cpu_ms));
         self.line("");
         self.line(&format!(

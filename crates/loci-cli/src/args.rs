@@ -491,6 +491,16 @@ pub(crate) struct RetrievalArguments {
     /// Write one line per question to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) details: Option<PathBuf>,
+    /// Put all conversations into one palace and ask every question there; sessions with the same
+    /// turns become one source
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// Add drawers to that palace: lines of JSON with `text`, and optionally `source` and `role`
+    #[arg(long, value_name = "FILE", requires = "together")]
+    pub(crate) distractors: Option<PathBuf>,
+    /// Also rank the same drawers by plain BM25, and print the difference with its interval
+    #[arg(long)]
+    pub(crate) baseline: bool,
 }
 
 #[derive(Debug, Args)]

@@ -34,6 +34,7 @@ fn run_with_details(name: &str, limit: Option<usize>) -> (Report, Vec<Value>) {
         limit,
         details: Some(details.clone()),
         keep: None,
+        ..Options::default()
     };
     let report = run(&data(name), &options, &mut |_| {}).unwrap();
     let lines = std::fs::read_to_string(details).unwrap();

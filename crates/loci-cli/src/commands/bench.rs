@@ -11,6 +11,9 @@ pub(crate) fn retrieval(arguments: &RetrievalArguments, session: &Session<'_>) -
         limit: arguments.limit,
         details: arguments.details.clone(),
         keep: None,
+        together: arguments.together,
+        distractors: arguments.distractors.clone(),
+        baseline: arguments.baseline,
     };
     let bar = session.printer.steps();
     let report = loci_bench::run(&arguments.dataset, &options, &mut |progress| {
