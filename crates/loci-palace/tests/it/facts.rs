@@ -7,8 +7,7 @@ use loci_palace::{
     DrawerRef, Error, ErrorKind, Fact, FactQuery, Flag, ImportOptions, Palace, Selection,
 };
 
-use super::support::{Rng, Seeded, command, effort, fill, open, seed};
-use crate::forget::assert_nowhere;
+use super::support::{Rng, Seeded, assert_nowhere, command, effort, fill, open, seed};
 
 fn fact(subject: &str, predicate: &str, object: &str) -> Fact {
     Fact {
