@@ -96,7 +96,7 @@ pub enum Error {
         asked: String,
     },
     /// No backend has this name.
-    #[error("unknown backend {}; known: {}", crate::shown_value(name), known.join(", "))]
+    #[error("unknown backend {}; known: {}", crate::display_value(name), known.join(", "))]
     UnknownBackend {
         /// The name that was passed.
         name: String,

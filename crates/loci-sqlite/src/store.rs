@@ -44,7 +44,7 @@ use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
 use crate::index::build::{self, When};
 use crate::index::live::Live;
-use crate::maintenance::purge::{Patience, purge};
+use crate::maintenance::purge::{PurgeWait, purge};
 
 /// The tail of the index is counted again after this many written records.
 const TAIL_CHECK: u64 = 2_000;
@@ -250,7 +250,7 @@ impl Store {
         // A process that closes the palace after other work never waits for another process.
         let done = match still {
             Ok(false) => return,
-            Ok(true) => purge(self, Patience::None).map(|_| ()),
+            Ok(true) => purge(self, PurgeWait::None).map(|_| ()),
             Err(error) => Err(error),
         };
         if let Err(error) = done {

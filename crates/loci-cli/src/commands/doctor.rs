@@ -4,10 +4,10 @@
 mod advice;
 mod agents;
 mod configuration;
+mod elsewhere;
 mod engine;
 mod everything;
 mod findings;
-mod glance;
 mod lines;
 mod palace;
 mod servers;
@@ -20,9 +20,9 @@ use loci_palace::{
     CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, recognise, shell_quoted,
 };
 
+pub(crate) use elsewhere::{PLACES, usual as usual_places};
 pub(crate) use findings::grave;
 use findings::{describe, harmed_by_opening};
-pub(crate) use glance::{PLACES, usual as usual_places};
 
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;

@@ -73,7 +73,7 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
         allowed: call.mine_roots().allowed(),
         ..Reading::default()
     };
-    reading.manner.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
+    reading.text_options.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
     // The path is checked first, so that a missing or forbidden path creates no palace.
     let real = call.mine_roots().resolve(&asked)?;
     let tree = Tree::new(&[real], reading)?;

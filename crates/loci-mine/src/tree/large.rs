@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{Text, drops};
 use super::sections::{self, survey};
 use super::stat::Opened;
-use super::{FILE, Manner, Tree, base};
+use super::{FILE, TextOptions, Tree, base};
 use crate::document::Format;
 use crate::intake::{Intake, hash_of};
 use crate::source::{Item, Read, Section};
@@ -45,7 +45,7 @@ impl Mark {
 
 pub(super) fn read(
     tree: &Tree,
-    manner: Manner,
+    text_options: TextOptions,
     item: &Item,
     format: &Format,
     mut opened: Opened,
@@ -99,7 +99,7 @@ pub(super) fn read(
     let mut cutter = Cutter {
         reader: BufReader::with_capacity(1 << 20, (&mut opened.file).take(left)),
         text: Text {
-            manner,
+            text_options,
             name: &item.name,
             format,
             whole: false,

@@ -9,7 +9,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 
 use loci_mine::walk::{
-    FollowLinks, FoundFile, Met, Reach, Rules, Walked, reason, walk, would_meet,
+    FollowLinks, FoundFile, Reach, Rules, WalkEntry, Walked, reason, walk, would_meet,
 };
 use proptest::prelude::*;
 
@@ -26,9 +26,9 @@ fn see(roots: &[PathBuf], rules: &Rules) -> Seen {
     let (mut files, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let walked = walk(roots, rules, &mut |met| {
         match met {
-            Met::File(found) => files.push(found),
-            Met::Skipped { path, reason } => skipped.push((path, reason)),
-            Met::Failed { path, .. } => failed.push(path),
+            WalkEntry::File(found) => files.push(found),
+            WalkEntry::Skipped { path, reason } => skipped.push((path, reason)),
+            WalkEntry::Failed { path, .. } => failed.push(path),
         }
         Continue(())
     })
@@ -464,7 +464,7 @@ fn meeting_one_path_says_what_the_walk_says() {
     let mut reach = Reach::of(&roots, &rules).unwrap();
     for found in see(&roots, &rules).files {
         match reach.meet(&found.path) {
-            Some(Met::File(same)) => assert_eq!(same, found),
+            Some(WalkEntry::File(same)) => assert_eq!(same, found),
             other => panic!("{other:?}"),
         }
     }

@@ -228,7 +228,7 @@ pub(crate) fn keep_log(place: &PalaceFiles, log: &Path, target: &Path) -> Result
 
 /// Removes abandoned copies and returns their names.
 pub(crate) fn remove_abandoned(place: &PalaceFiles) -> Result<Vec<String>> {
-    Ok(look(place)?.removed)
+    Ok(find_copies(place)?.removed)
 }
 
 /// Removes copies of read-only palaces that killed readers of this user left in a directory. Other
@@ -266,22 +266,22 @@ pub(crate) fn tidy(place: &PalaceFiles) {
 /// palace.
 pub(crate) fn wait_for_others(place: &PalaceFiles, limit: Duration) -> Result<Vec<LiveCopy>> {
     let since = Instant::now();
-    let mut live = look(place)?.live;
+    let mut live = find_copies(place)?.live;
     while !live.is_empty() && since.elapsed() < limit {
         std::thread::sleep(POLL);
-        let now = look(place)?.live;
+        let now = find_copies(place)?.live;
         live.retain(|copy| now.contains(copy));
     }
     Ok(live)
 }
 
-struct Look {
+struct FoundCopies {
     removed: Vec<String>,
     live: Vec<LiveCopy>,
 }
 
-fn look(place: &PalaceFiles) -> Result<Look> {
-    let mut found = Look {
+fn find_copies(place: &PalaceFiles) -> Result<FoundCopies> {
+    let mut found = FoundCopies {
         removed: Vec::new(),
         live: Vec::new(),
     };

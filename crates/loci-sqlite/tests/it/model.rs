@@ -161,7 +161,7 @@ fn batch(records: &[Record]) -> Batch {
     }
 }
 
-struct World {
+struct Comparison {
     reference: Arc<dyn Collection>,
     path: PathBuf,
     metric: Metric,
@@ -173,7 +173,7 @@ struct World {
     numbers: Vec<(u64, u64)>,
 }
 
-impl World {
+impl Comparison {
     fn open(&mut self, at: usize) {
         let backend = SqliteBackend::default();
         let options = CollectionOptions {
@@ -434,7 +434,7 @@ proptest! {
         let reference = memory
             .get_collection(&PalaceRef::local(&path), "drawers", true, &options)
             .unwrap();
-        let mut world = World {
+        let mut world = Comparison {
             reference,
             path,
             metric,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_core::{
-    Backend, Collection, CollectionInfo, CollectionOptions, ForgetOutcome, PalaceRef, PalaceState,
-    RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport,
+    Backend, Collection, CollectionInfo, CollectionOptions, Durability, ForgetOutcome, PalaceRef,
+    PalaceState, RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport,
 };
 use loci_sqlite::SqliteBackend;
 
@@ -28,10 +28,17 @@ impl SqlitePalace {
         Ok(palace)
     }
 
-    /// Opens nothing yet, so that a palace that cannot be opened can be verified and repaired.
+    /// Opens nothing yet, so that a palace that cannot be opened can be verified and repaired. As
+    /// with `Palace`, `palace.toml` may ask for full durability.
     pub fn at(path: &Path) -> Self {
+        let settings = std::fs::read_to_string(path.join("palace.toml")).unwrap_or_default();
+        let durability = if settings.contains("durability = \"full\"") {
+            Durability::Full
+        } else {
+            Durability::default()
+        };
         Self {
-            backend: SqliteBackend::default(),
+            backend: SqliteBackend::new(durability),
             place: PalaceRef::local(path),
         }
     }

@@ -14,7 +14,7 @@ use crate::torture::round::{Drawers, Round};
 use crate::torture::server::Server;
 use crate::torture::texts;
 
-pub(super) struct World<'w, 'l> {
+pub(super) struct KillRound<'w, 'l> {
     pub(super) round: &'w mut Round<'l>,
     pub(super) home: Home,
     kind: &'static str,
@@ -57,7 +57,7 @@ pub(super) enum KillOutcome {
     Done(Value),
 }
 
-impl<'w, 'l> World<'w, 'l> {
+impl<'w, 'l> KillRound<'w, 'l> {
     pub(super) fn new(
         round: &'w mut Round<'l>,
         kind: &'static str,
