@@ -5,11 +5,11 @@
 //! the drawers also records that a purge is pending, and the purge clears that record at its end.
 //! So a kill at any line leaves a palace that is purged again.
 
-use std::fs::{self, TryLockError};
+use std::fs::TryLockError;
 use std::path::Path;
 use std::time::Duration;
 
-use loci_core::{Error, ErrorKind, MaintenanceStatus, Result};
+use loci_core::{ErrorKind, MaintenanceStatus, Result};
 use loci_files::own;
 
 use super::copies::{self, Treatment};
@@ -146,7 +146,9 @@ fn remove_copies(
         }
         // Nothing refers to a copy, so they can go in any order. A crash after this line leaves
         // fewer copies, and the purge pending.
-        match remove(&path) {
+        // The drawers are gone from the database, so this copy is the last place of their text. A crash
+        // before this line leaves the purge pending, and the next process continues.
+        match working_copy::remove(&path) {
             Ok(()) if copy.treatment == Treatment::RemovedAfterRestore => {}
             Ok(()) => removed.push(copies::relative(place, &path)),
             Err(error) => {
@@ -225,18 +227,4 @@ fn rewrite(store: &Store, patience: PurgeWait) -> Result<Option<PurgePending>> {
         Ok(db.sql.query_row(truncate, [], |row| row.get::<_, i64>(0))?)
     })?;
     Ok((busy != 0).then(|| pending::readers(&store.place)))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let result = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match result {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("cannot remove", path, error))
-        }
-        _ => Ok(()),
-    }
 }

@@ -331,9 +331,9 @@ fn names(path: &Path, opened: &File) -> bool {
     }
 }
 
-/// Removes a copy, which nothing refers to. A crash in between leaves a directory that nobody locks,
-/// and the next process removes it.
-fn remove(path: &Path) -> Result<()> {
+/// Removes a file or directory that nothing refers to, such as an abandoned copy. A crash in between
+/// leaves a part that nobody locks, and the next process removes it.
+pub(crate) fn remove(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
