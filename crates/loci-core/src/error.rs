@@ -367,7 +367,7 @@ impl Error {
             }
             Self::BackendClosed { .. } => "open the palace again".into(),
             Self::UnsupportedFilter { .. } => "operators are $eq $ne $gt $gte $lt $lte $in $nin \
-                 $contains $not_contains $and $or, and on documents $contains $not_contains \
+                 $contains $not_contains $starts_with $and $or, and on documents $contains $not_contains \
                  $regex $not_regex"
                 .into(),
             Self::DimensionMismatch { expected, .. } => {
