@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::time::{Bucket, bucket, held, now};
 use super::{all, entity_key, existing, flagged_fact, of_entity};
-use crate::mempalace::given;
 use crate::mempalace::outcome::{Outcome, refuse, warn};
+use crate::mempalace::parse;
 use crate::tool::Call;
 
 /// Maximum number of names that are suggested.
@@ -36,10 +36,10 @@ fn candidates(palace: &Palace, name: &str) -> Outcome<BTreeMap<String, String>> 
 }
 
 pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let asked = given::entity(given::required(given, "entity")?, "entity")?;
-    let as_of = given::date(given, "as_of")?;
-    let direction = given::text(given, "direction")?.unwrap_or("both");
+    let arguments = &call.arguments;
+    let asked = parse::entity(parse::required(arguments, "entity")?, "entity")?;
+    let as_of = parse::date(arguments, "as_of")?;
+    let direction = parse::text(arguments, "direction")?.unwrap_or("both");
     if !["outgoing", "incoming", "both"].contains(&direction) {
         return refuse("direction must be one of: outgoing, incoming, both");
     }
@@ -85,26 +85,26 @@ struct BucketedFact {
 fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec<BucketedFact> {
     let key = entity_key(name);
     let now = now();
-    let shown = |fact: &Fact, direction: &str| BucketedFact {
+    let bucketed = |fact: &Fact, direction: &str| BucketedFact {
         // A fact that was valid at the requested date counts as active.
         bucket: as_of.map_or_else(|| bucket(fact, &now), |_| Bucket::Active),
-        row: shown(fact, direction, name),
+        row: fact_json(fact, direction, name),
     };
     let held = |fact: &&Fact| as_of.is_none_or(|as_of| held(fact, as_of));
     let leads = facts.iter().filter(|fact| entity_key(&fact.subject) == key);
     let comes = facts.iter().filter(|fact| entity_key(&fact.object) == key);
     let mut rows = Vec::new();
     if direction != "incoming" {
-        rows.extend(leads.filter(held).map(|fact| shown(fact, "outgoing")));
+        rows.extend(leads.filter(held).map(|fact| bucketed(fact, "outgoing")));
     }
     if direction != "outgoing" {
-        rows.extend(comes.filter(held).map(|fact| shown(fact, "incoming")));
+        rows.extend(comes.filter(held).map(|fact| bucketed(fact, "incoming")));
     }
     rows
 }
 
 /// A fact as JSON. The requested side has the name from the request.
-fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
+fn fact_json(fact: &Fact, direction: &str, name: &str) -> Value {
     let outgoing = direction == "outgoing";
     let shown = json!({
         "direction": direction,
