@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_met_later_is_told_once() {
+    fn a_limit_that_is_met_later_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let reports = reports(&root, 2, &mut |step| {

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_when_nothing_changed() {
+    fn nothing_is_reported_when_nothing_changed() {
         let mut debounce = Debounce::new(&PACE);
         assert_eq!(debounce.due(), None);
         assert!(debounce.take(Instant::now() + ms(10_000)).is_none());
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_change_is_told_once_and_in_time(
+        fn every_change_is_reported_once_and_in_time(
             changes in prop::collection::vec((0_u64..700, 0_u8..5), 1..200),
         ) {
             let start = Instant::now();

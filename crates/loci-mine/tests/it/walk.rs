@@ -423,7 +423,7 @@ fn nested_and_repeated_roots_give_each_file_once_under_the_nearest() {
 }
 
 #[test]
-fn an_empty_root_is_told_and_one_whose_files_are_in_a_nested_root_is_not() {
+fn an_empty_root_is_reported_and_one_whose_files_are_in_a_nested_root_is_not() {
     let tree = Tree::of(&["empty/", "full/in/a.md", "hid/.b.md"]);
     let roots = ["empty", "full", "full/in", "hid"].map(|name| tree.at(name));
     let seen = see(&roots, &Rules::default());

@@ -99,7 +99,7 @@ impl Drop for Watched {
 }
 
 #[test]
-fn files_that_come_change_and_go_are_told() {
+fn files_that_come_change_and_go_are_reported() {
     let tree = Tree::of(&["a.md", "sub/b.md", "c.md"]);
     let watched = Watched::of(&tree);
     tree.write("sub/b.md", "changed");
@@ -128,7 +128,7 @@ fn folders_that_appear_are_watched_with_all_that_is_in_them() {
 }
 
 #[test]
-fn a_renamed_folder_is_told_at_both_ends_and_watched_under_its_new_name() {
+fn a_renamed_folder_is_reported_at_both_ends_and_watched_under_its_new_name() {
     let tree = Tree::of(&["old/in/a.md"]);
     let watched = Watched::of(&tree);
     fs::rename(tree.at("old"), tree.at("new")).unwrap();
@@ -144,7 +144,7 @@ fn a_renamed_folder_is_told_at_both_ends_and_watched_under_its_new_name() {
 }
 
 #[test]
-fn what_the_rules_leave_out_is_not_told() {
+fn what_the_rules_leave_out_is_not_reported() {
     let tree = Tree::of(&["a.md", "node_modules/x/b.js", "ignored/c.md", ".hid/d.md"]);
     tree.write(".gitignore", "ignored/\n*.log\n");
     let watched = Watched::of(&tree);
@@ -193,7 +193,7 @@ fn a_root_that_goes_and_comes_back_is_watched_again() {
 }
 
 #[test]
-fn a_root_that_is_a_file_is_told_and_its_neighbours_are_not() {
+fn a_root_that_is_a_file_is_reported_and_its_neighbours_are_not() {
     let tree = Tree::of(&["folder/.a.md", "folder/b.md"]);
     let watched = Watched::new(&[tree.at("folder/.a.md")]);
     tree.write("folder/b.md", "changed");
@@ -207,7 +207,7 @@ fn a_root_that_is_a_file_is_told_and_its_neighbours_are_not() {
 }
 
 #[test]
-fn more_changes_than_can_be_told_are_a_rescan() {
+fn more_changes_than_can_be_reported_are_a_rescan() {
     let tree = Tree::of(&["a/x.md"]);
     let watched = Watched::of(&tree);
     for number in 0..6_000 {
@@ -229,7 +229,7 @@ fn more_changes_than_can_be_told_are_a_rescan() {
 }
 
 #[test]
-fn what_happens_while_the_caller_works_is_told_afterwards() {
+fn what_happens_while_the_caller_works_is_reported_afterwards() {
     let tree = Arc::new(Tree::of(&["a.md"]));
     let (sender, events) = channel();
     let inner = Arc::clone(&tree);
@@ -259,7 +259,7 @@ fn what_happens_while_the_caller_works_is_told_afterwards() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_told_as_the_file_it_leads_to() {
+fn a_link_is_reported_as_the_file_it_leads_to() {
     let outside = Tree::of(&["shared.md"]);
     let tree = Tree::of(&["a.md", ".hidden/b.md"]);
     let watched = Watched::of(&tree);

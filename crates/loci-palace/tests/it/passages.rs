@@ -677,7 +677,7 @@ fn rich(path: &Path) -> Palace {
 }
 
 #[test]
-fn damage_to_what_search_keeps_is_found_survived_and_mended_and_costs_no_drawer() {
+fn damage_to_what_search_keeps_is_found_survived_and_repaired_and_costs_no_drawer() {
     let bad: Vec<&str> = DAMAGES
         .iter()
         .copied()

@@ -597,7 +597,7 @@ fn damage_while_processes_query_never_kills_one_and_never_gives_a_wrong_answer()
 }
 
 #[test]
-fn after_two_failures_within_an_hour_automatic_rebuilds_are_held_back_and_that_is_said() {
+fn after_two_failures_within_an_hour_automatic_rebuilds_are_held_back_and_that_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
     // More than the limit from which on an index is built without being asked for.

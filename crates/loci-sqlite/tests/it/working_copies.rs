@@ -147,7 +147,7 @@ fn kill_while_it_copies(path: &Path) {
 }
 
 #[test]
-fn abandoned_copies_are_removed_by_everybody_who_cares_for_a_palace() {
+fn abandoned_copies_are_removed_by_everybody_who_maintains_a_palace() {
     let directory = tempfile::tempdir().unwrap();
     let (path, _) = made(directory.path(), 1);
     let backup = directory.path().join("backup");

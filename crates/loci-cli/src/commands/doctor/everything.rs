@@ -55,7 +55,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     ];
     let findings = found.sorted();
     let text =
-        sheet::shown(session.printer, &sections) + &advice::shown(session.printer, &findings);
+        sheet::render(session.printer, &sections) + &advice::render(session.printer, &findings);
     let acts = advice::needs_action(&findings);
     let answer = json!({
         "healthy": !acts,
@@ -230,7 +230,7 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     let findings = found.sorted();
     let sections = [seen.section, of_index, of_models];
     let text =
-        sheet::shown(session.printer, &sections) + &advice::shown(session.printer, &findings);
+        sheet::render(session.printer, &sections) + &advice::render(session.printer, &findings);
     let acts = advice::needs_action(&findings);
     let answer = json!({
         "kind": loci_palace::ForeignKind::Loci,
