@@ -193,7 +193,7 @@ fn walk_roots(
                 walked.complete = false;
                 Continue(())
             }
-            Visit::WalkEntry(met) => {
+            Visit::Entry(met) => {
                 walked.files += u64::from(matches!(met, WalkEntry::File(_)));
                 each(met)
             }
@@ -208,7 +208,7 @@ fn walk_roots(
             };
             tour.run(root.real.clone(), &mut step)
         } else {
-            step(Visit::WalkEntry(single(root.real.clone(), number, rules)))
+            step(Visit::Entry(single(root.real.clone(), number, rules)))
         };
         if let Some(filled) = filled.get_mut(number) {
             *filled = walked.files > before;

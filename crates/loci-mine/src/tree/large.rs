@@ -99,7 +99,7 @@ pub(super) fn read(
     let mut cutter = Cutter {
         reader: BufReader::with_capacity(1 << 20, (&mut opened.file).take(left)),
         text: Text {
-            text_options,
+            options: text_options,
             name: &item.name,
             format,
             whole: false,

@@ -22,7 +22,7 @@ pub(crate) enum Visit<'a> {
     /// The last announced folder is not entered, because of its content.
     Back(&'a Path),
     /// A path that the rules admit.
-    WalkEntry(WalkEntry),
+    Entry(WalkEntry),
     /// A folder that the rules leave out.
     Left,
     /// A folder or file could not be examined. The `WalkEntry` before it gives the reason.
@@ -117,7 +117,7 @@ impl Tour<'_> {
             Inside::Enter => {}
             Inside::Palace => {
                 each(Visit::Back(&folder))?;
-                each(Visit::WalkEntry(skipped(folder, reason::PALACE)))?;
+                each(Visit::Entry(skipped(folder, reason::PALACE)))?;
                 return Continue(None);
             }
             Inside::Leave => {
@@ -128,7 +128,7 @@ impl Tour<'_> {
         }
         if self.links.is_some() {
             for path in odd {
-                each(Visit::WalkEntry(skipped(path, reason::NOT_UTF8)))?;
+                each(Visit::Entry(skipped(path, reason::NOT_UTF8)))?;
             }
         }
         entries.sort_unstable_by(|a: &Entry, b| a.name.cmp(&b.name));
@@ -137,7 +137,7 @@ impl Tour<'_> {
             unreadable.push(failed(path, error));
         });
         for met in unreadable {
-            each(Visit::WalkEntry(met))?;
+            each(Visit::Entry(met))?;
         }
         Continue(Some(Open {
             folder,
@@ -169,7 +169,7 @@ fn report(
         WalkEntry::Skipped { reason, .. } => *reason == reason::NO_PERMISSION,
         WalkEntry::Failed { .. } => true,
     };
-    each(Visit::WalkEntry(met))?;
+    each(Visit::Entry(met))?;
     if unread {
         each(Visit::Unread)
     } else {

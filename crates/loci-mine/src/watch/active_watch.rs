@@ -156,7 +156,7 @@ impl<'a> ActiveWatch<'a> {
                         watches.remove(folder);
                         Ok(())
                     }
-                    Visit::WalkEntry(_) | Visit::Left | Visit::Unread => Ok(()),
+                    Visit::Entry(_) | Visit::Left | Visit::Unread => Ok(()),
                 };
                 full = added.err();
                 if full.is_some() || self.stop.load(Ordering::Relaxed) {
@@ -298,10 +298,10 @@ impl<'a> ActiveWatch<'a> {
                 Visit::Back(folder) => {
                     watches.remove(folder);
                 }
-                Visit::WalkEntry(WalkEntry::File(found)) => {
-                    debounce.note(found.path, Instant::now())
+                Visit::Entry(WalkEntry::File(found)) => {
+                    debounce.note(found.path, Instant::now());
                 }
-                Visit::WalkEntry(_) | Visit::Left | Visit::Unread => {}
+                Visit::Entry(_) | Visit::Left | Visit::Unread => {}
             }
             if full || self.stop.load(Ordering::Relaxed) {
                 return Break(());
