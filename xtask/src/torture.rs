@@ -27,7 +27,7 @@ use anyhow::{Context, bail};
 use attack::{ATTACKS, Attack};
 use clap::Args;
 use report::Report;
-use round::{Lab, Round};
+use round::{Round, RunContext};
 
 use crate::{root, target, test};
 
@@ -117,12 +117,12 @@ fn attack_all(options: &Options) -> anyhow::Result<Report> {
     );
     let watchdog = watchdog::Watchdog::start(&path)?;
     let time = Duration::from_secs_f64(options.minutes.max(0.0) * 60.0);
-    let lab = Lab::new(binary, path, SLICE.min(time.max(Duration::from_secs(1))));
+    let context = RunContext::new(binary, path, SLICE.min(time.max(Duration::from_secs(1))));
     let plan = Mutex::new(Plan::new(&attacks, seed, time));
     let report = Mutex::new(Report::new(seed));
     std::thread::scope(|threads| {
         for _ in 0..options.jobs.max(1) {
-            threads.spawn(|| work(&lab, &plan, &report));
+            threads.spawn(|| work(&context, &plan, &report));
         }
     });
     watchdog.dismiss()?;
@@ -135,14 +135,14 @@ fn attack_all(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn work(lab: &Lab, plan: &Mutex<Plan<'_>>, report: &Mutex<Report>) {
+fn work(context: &RunContext, plan: &Mutex<Plan<'_>>, report: &Mutex<Report>) {
     loop {
         let Some((attack, seed)) = plan.lock().ok().and_then(|mut plan| plan.next()) else {
             return;
         };
         let since = Instant::now();
-        let directory = lab.root.join(format!("{}-{seed}", attack.name));
-        let tally = match Round::new(lab, &directory, seed) {
+        let directory = context.root.join(format!("{}-{seed}", attack.name));
+        let tally = match Round::new(context, &directory, seed) {
             Err(error) => round::Tally::broken(&error),
             Ok(mut round) => {
                 let outcome = (attack.round)(&mut round);

@@ -2,7 +2,7 @@
 //! missing hit. Only this module turns the advice of the libraries into commands and flags.
 
 use loci_agents::wiring::WiringAdvice;
-use loci_palace::why_not::{Condition, Remedy, Words};
+use loci_palace::why_not::{Condition, Words};
 use loci_palace::{
     Advice, Capabilities, Error, Fix, ForeignFinding, Warning, message_line, quoted, quoted_list,
     quoted_unless_plain, shell_quoted,
@@ -236,31 +236,28 @@ impl Words for Flags {
         }
     }
 
-    fn remedy(&self, remedy: &Remedy, id: &str) -> String {
-        match remedy {
-            Remedy::DropCondition { condition } => {
-                format!("search without {}", self.condition(condition))
-            }
-            Remedy::UseItsWords => "use words that it contains".into(),
-            Remedy::EmbedIt => "give it a vector: `loci reembed --model static`".into(),
-            Remedy::AllowDistance => "raise or omit `--max-distance`".into(),
-            Remedy::MoreHits { k } => format!("ask for more hits: `-k {k}` includes it"),
-            Remedy::NoNumberOfHits { most } => {
-                format!("more hits do not include it, up to {most}")
-            }
-            Remedy::AllowSameSource => "omit `--by-source`".into(),
-            Remedy::RaiseBudget => "raise or omit `--budget`".into(),
-            Remedy::ReadDrawer => format!("read it with `loci get{}`", argument(id)),
-            Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
-            Remedy::SourceFitsLess => "its source matches less: name the topic of its source, \
-                 or search within it with `--source`"
-                .into(),
-            Remedy::MeaningFitsLess => {
-                "its meaning matches less: phrase the question closer to its text".into()
-            }
-            Remedy::NameSpeaker => "name who speaks in it".into(),
-            Remedy::NameDate => "name its date".into(),
-        }
+    fn embed_it(&self) -> String {
+        "give it a vector: `loci reembed --model static`".into()
+    }
+
+    fn allow_distance(&self) -> String {
+        "raise or omit `--max-distance`".into()
+    }
+
+    fn more_hits(&self, k: usize) -> String {
+        format!("ask for more hits: `-k {k}` includes it")
+    }
+
+    fn allow_same_source(&self) -> String {
+        "omit `--by-source`".into()
+    }
+
+    fn raise_budget(&self) -> String {
+        "raise or omit `--budget`".into()
+    }
+
+    fn read_drawer(&self, id: &str) -> String {
+        format!("read it with `loci get{}`", argument(id))
     }
 
     fn max_distance(&self) -> &'static str {

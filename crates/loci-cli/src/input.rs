@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vector_is_told_by_its_content() {
+    fn a_vector_is_recognised_by_its_content() {
         assert_eq!(parse_vector("v", b" [1, 0.5]\n").unwrap(), [1.0, 0.5]);
         let raw: Vec<u8> = [1.0_f32, 0.5]
             .iter()

@@ -15,7 +15,7 @@ const INDENT: &str = "   ";
 const LINES: usize = 4;
 
 /// The lines of a passage, each with its line end.
-pub(crate) fn shown(printer: Printer, text: &str, terms: &[&str]) -> String {
+pub(crate) fn render(printer: Printer, text: &str, terms: &[&str]) -> String {
     let spans = matching_spans(text, terms);
     let words = words(text);
     let lines = wrap(text, &words);
@@ -148,7 +148,7 @@ mod tests {
             "日本語のとても長い文章".repeat(30),
             String::new(),
         ] {
-            for line in shown(printer, &text, &["word"]).lines() {
+            for line in render(printer, &text, &["word"]).lines() {
                 assert!(line.width() <= COLUMNS, "{line}");
             }
         }
@@ -162,7 +162,7 @@ mod tests {
             "filler ".repeat(200),
             "more ".repeat(200)
         );
-        let shown = shown(printer, &text, &["potteri"]);
+        let shown = render(printer, &text, &["potteri"]);
         assert!(shown.contains("pottery"), "{shown}");
         assert!(shown.lines().count() <= LINES);
         assert!(shown.contains('…'));

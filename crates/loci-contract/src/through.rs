@@ -3,7 +3,7 @@
 //! the backend under test.
 
 mod collection;
-mod scribe;
+mod mirror;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::Fixture;
 use crate::memory::Written;
 use collection::ThroughCollection;
-use scribe::Scribe;
+use mirror::Mirror;
 
 /// A fixture for a read-only backend.
 ///
@@ -26,7 +26,7 @@ use scribe::Scribe;
 /// the backend that reads it.
 pub struct Through {
     make: Box<dyn Fn() -> Arc<dyn Backend>>,
-    scribe: Arc<Scribe>,
+    mirror: Arc<Mirror>,
     backend: Arc<ThroughBackend>,
     directory: TempDir,
     palaces: AtomicUsize,
@@ -39,11 +39,11 @@ impl Through {
         make: impl Fn() -> Arc<dyn Backend> + 'static,
     ) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
-        let scribe = Arc::new(Scribe::new(write_out, directory.path().join("aside")));
+        let mirror = Arc::new(Mirror::new(write_out, directory.path().join("aside")));
         Self {
-            backend: Arc::new(ThroughBackend::new(Arc::clone(&scribe), make())),
+            backend: Arc::new(ThroughBackend::new(Arc::clone(&mirror), make())),
             make: Box::new(make),
-            scribe,
+            mirror,
             directory,
             palaces: AtomicUsize::new(0),
         }
@@ -56,7 +56,7 @@ impl Through {
 
     /// Writes the current content of the palace, in the role of the foreign program.
     pub fn lay_out(&self, palace: &PalaceRef) {
-        self.scribe.lay_out(palace);
+        self.mirror.lay_out(palace);
     }
 }
 
@@ -75,21 +75,21 @@ impl Fixture for Through {
     }
 
     fn reopen(&self) -> Arc<dyn Backend> {
-        Arc::new(ThroughBackend::new(Arc::clone(&self.scribe), (self.make)()))
+        Arc::new(ThroughBackend::new(Arc::clone(&self.mirror), (self.make)()))
     }
 }
 
-/// Sends writes to the scribe and all other calls to the reader.
+/// Sends writes to the mirror and all other calls to the reader.
 struct ThroughBackend {
-    scribe: Arc<Scribe>,
+    mirror: Arc<Mirror>,
     reader: Arc<dyn Backend>,
     closed: Arc<AtomicBool>,
 }
 
 impl ThroughBackend {
-    fn new(scribe: Arc<Scribe>, reader: Arc<dyn Backend>) -> Self {
+    fn new(mirror: Arc<Mirror>, reader: Arc<dyn Backend>) -> Self {
         Self {
-            scribe,
+            mirror,
             reader,
             closed: Arc::default(),
         }
@@ -109,11 +109,11 @@ impl ThroughBackend {
         options: &CollectionOptions,
         writer: Option<Arc<dyn Collection>>,
     ) -> Result<Arc<dyn Collection>> {
-        self.scribe.lay_out(palace);
+        self.mirror.lay_out(palace);
         let reader = self.reader.get_collection(palace, name, create, options)?;
         Ok(Arc::new(ThroughCollection {
             palace: palace.clone(),
-            scribe: Arc::clone(&self.scribe),
+            mirror: Arc::clone(&self.mirror),
             writer: writer.expect("the reader opens only what was written"),
             reader,
             closed: Arc::clone(&self.closed),
@@ -140,7 +140,7 @@ impl Backend for ThroughBackend {
         if self.is_closed() {
             return self.reader.get_collection(palace, name, create, options);
         }
-        let memory = &self.scribe.memory;
+        let memory = &self.mirror.memory;
         let writer = memory.get_collection(palace, name, create, options).ok();
         self.handle(palace, name, create, options, writer)
     }
@@ -154,27 +154,27 @@ impl Backend for ThroughBackend {
         if self.is_closed() {
             return self.reader.create_collection(palace, name, options);
         }
-        let memory = &self.scribe.memory;
+        let memory = &self.mirror.memory;
         let writer = memory.create_collection(palace, name, options)?;
         self.handle(palace, name, false, options, Some(writer))
     }
 
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
-        // The reader must report a palace that the scribe does not know as missing.
-        if self.is_closed() || !self.scribe.memory.detect(palace) {
+        // The reader must report a palace that the mirror does not know as missing.
+        if self.is_closed() || !self.mirror.memory.detect(palace) {
             return self.reader.delete_collection(palace, name);
         }
-        self.scribe.memory.delete_collection(palace, name)
+        self.mirror.memory.delete_collection(palace, name)
     }
 
     fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
-        self.scribe.lay_out(palace);
+        self.mirror.lay_out(palace);
         self.reader.list_collections(palace)
     }
 
     fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
         self.reader.close_palace(palace)?;
-        self.scribe.memory.close_palace(palace)
+        self.mirror.memory.close_palace(palace)
     }
 
     fn close(&self) -> Result<()> {
@@ -191,7 +191,7 @@ impl Backend for ThroughBackend {
     }
 
     fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
-        self.scribe.lay_out(palace);
+        self.mirror.lay_out(palace);
         self.reader.default_collection(palace)
     }
 
@@ -200,7 +200,7 @@ impl Backend for ThroughBackend {
     }
 
     fn detect(&self, palace: &PalaceRef) -> bool {
-        self.scribe.lay_out(palace);
+        self.mirror.lay_out(palace);
         self.reader.detect(palace)
     }
 }

@@ -96,7 +96,7 @@ pub enum Error {
         asked: String,
     },
     /// No backend has this name.
-    #[error("unknown backend {}; known: {}", crate::shown_value(name), known.join(", "))]
+    #[error("unknown backend {}; known: {}", crate::display_value(name), known.join(", "))]
     UnknownBackend {
         /// The name that was passed.
         name: String,
@@ -367,7 +367,7 @@ impl Error {
             }
             Self::BackendClosed { .. } => "open the palace again".into(),
             Self::UnsupportedFilter { .. } => "operators are $eq $ne $gt $gte $lt $lte $in $nin \
-                 $contains $not_contains $and $or, and on documents $contains $not_contains \
+                 $contains $not_contains $starts_with $and $or, and on documents $contains $not_contains \
                  $regex $not_regex"
                 .into(),
             Self::DimensionMismatch { expected, .. } => {

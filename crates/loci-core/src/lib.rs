@@ -70,15 +70,15 @@ pub use ledger::{
 pub use maintenance::{
     Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
     MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, RehearsalStep, RepairOptions, RepairReport,
-    Restored, SalvageReport, SelfTest, VerifyReport,
+    PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
+    SalvageReport, SelfTest, SelfTestStep, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
-pub use palace_ref::{PalaceRef, PalaceUrl, holds_password, shown_value};
+pub use palace_ref::{PalaceRef, PalaceUrl, display_value, holds_password};
 pub use path_text::{path_text, serialize_optional_path, serialize_path, serialize_paths};
 pub use project::{
-    Choice, IncomingProject, Leaving, MAX_REMOTE_BYTES, Mined, MinedGroup, Moved, PlacedProject,
-    Project, ProjectRecord, ProjectView, Projects, TakenWing, WingClaim,
+    Choice, IncomingProject, MAX_REMOTE_BYTES, Mined, MinedGroup, Moved, PlacedProject, Project,
+    ProjectRecord, ProjectView, Projects, TakenWing, WingClaim, WingRequest,
     adopted as adopted_project, choose as choose_wing, is_below, keeps_wing,
     place as place_project,
 };

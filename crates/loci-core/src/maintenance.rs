@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub use forget::{ForgetOutcome, PurgePending};
 pub use reembed::{ReembedProgress, Reembedded};
 pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport, SalvageReport};
-pub use self_test::{RehearsalStep, SelfTest};
+pub use self_test::{SelfTest, SelfTestStep};
 pub use state::{PalaceState, Restored};
 pub use verify::{Finding, FindingKind, VerifyReport};
 

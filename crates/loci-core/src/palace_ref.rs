@@ -136,7 +136,7 @@ pub fn holds_password(text: &str) -> bool {
 }
 
 /// A value as an error shows it, in backticks; the value itself only if it holds no password.
-pub fn shown_value(value: &str) -> String {
+pub fn display_value(value: &str) -> String {
     if holds_password(value) || value.contains("://") {
         "the given URL".to_owned()
     } else {
@@ -244,11 +244,11 @@ mod tests {
             "postgres://h/db?PASSWORD=SECRET",
         ] {
             assert!(holds_password(text), "{text}");
-            assert!(!shown_value(text).contains("SECRET"), "{text}");
+            assert!(!display_value(text).contains("SECRET"), "{text}");
         }
         for text in ["notes", "a:b", "mail@host", "C:\\palace", "sqlite"] {
             assert!(!holds_password(text), "{text}");
-            assert_eq!(shown_value(text), format!("`{text}`"));
+            assert_eq!(display_value(text), format!("`{text}`"));
         }
     }
 

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_told_apart_by_collection_wing_and_file() {
+    fn a_source_is_distinguished_by_collection_wing_and_file() {
         let of = |collection, wing: &str, file: &str| {
             let metadata = meta(&serde_json::json!({"wing": wing, "source_file": file}));
             Passage::derive(collection, None, &metadata).source

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_not_text_are_shown_and_told_apart() {
+    fn bytes_that_are_not_text_are_shown_and_distinguished() {
         let text = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
         assert_eq!(text(b"/a/caf\xc3\xa9"), "/a/caf\u{e9}");
         assert_eq!(text(b"/a\xff/b\xc3"), "/a\\xff/b\\xc3");

@@ -154,7 +154,7 @@ pub struct MinedGroup {
 
 /// A project that claims a wing, and the wing that it must leave.
 #[derive(Debug, Clone, Copy)]
-pub struct Leaving<'a> {
+pub struct WingRequest<'a> {
     /// The project.
     pub project: &'a Project,
     /// The wing to leave.
@@ -184,7 +184,7 @@ pub trait Projects: Send + Sync {
     /// Claims wings for several projects in one transaction, in this order. A project that leaves a
     /// wing gets another one, unless it already has one. Without `apply`, nothing is written and
     /// the result is the same.
-    fn claim_wings(&self, claims: &[Leaving<'_>], apply: bool) -> Result<Vec<WingClaim>>;
+    fn claim_wings(&self, claims: &[WingRequest<'_>], apply: bool) -> Result<Vec<WingClaim>>;
     /// All records, oldest first.
     fn projects(&self) -> Result<Vec<ProjectRecord>>;
     /// Adopts records of another palace. A project that is recorded here keeps its wing. Returns

@@ -234,6 +234,8 @@ impl ModelStore {
             fs::rename(&old, &place).map_err(|error| Error::io("cannot restore", &place, error))?;
         }
         for leftover in [old, self.hidden(name, "new")] {
+            // The model in place is complete and its name is durable, so nothing refers to these. A
+            // crash in the middle leaves the rest to the next call.
             match fs::remove_dir_all(&leftover) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Error::io("cannot remove", leftover, error));

@@ -196,6 +196,8 @@ impl Output {
 fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            // A crash between link and unlink leaves two names of one complete file. A rename would
+            // replace a file that has appeared in the meantime.
             fs::hard_link(from, to)?;
             fs::remove_file(from)
         }
@@ -223,6 +225,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
+            // The output failed, and the target was not touched.
             let _ = fs::remove_file(temporary);
         }
     }

@@ -78,6 +78,7 @@ pub fn with_owner(error: io::Error, path: &Path) -> io::Error {
 /// fails, the file is removed, because only root could use it.
 pub(crate) fn hand_over(file: File, path: &Path) -> io::Result<File> {
     if let Err(error) = give(&file, parent_of(path)) {
+        // Nothing was written to the file yet, so nothing is lost.
         let _ = fs::remove_file(path);
         return Err(error);
     }
@@ -94,6 +95,7 @@ pub fn hand_over_directory(path: &Path) -> io::Result<()> {
     let handed_over = crate::own::open_with(path, &options)
         .and_then(|directory| give(&directory, parent_of(path)));
     if handed_over.is_err() {
+        // `remove_dir` removes nothing if another process has put a file there in the meantime.
         let _ = fs::remove_dir(path);
     }
     handed_over

@@ -72,6 +72,8 @@ fn set_aside_at(
             1 => base.clone(),
             _ => format!("{base}-{counter}"),
         };
+        // The rename keeps every byte. A crash before it leaves the file under its old name, where it
+        // fails its check again.
         match rename(&from, &directory.join(&new_name)) {
             Ok(()) => {
                 // Without the sync, a power cut could bring the damaged file back under its old

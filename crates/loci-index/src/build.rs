@@ -181,6 +181,10 @@ impl Builder {
 
     fn publish(&mut self) -> Result<()> {
         let path = self.directory.join(&self.name);
+        // The file is complete and synced. A crash before the rename leaves a temporary file, one
+        // after it a snapshot that is not registered; the next builder removes either. The caller
+        // registers the file after the sync below, so a registration never names a file that a
+        // power cut can take away.
         fs::rename(&self.temporary.path, &path)
             .map_err(|source| Error::io("cannot create", &path, source))?;
         // From here on, drop removes the renamed file, until the rename is durable too.

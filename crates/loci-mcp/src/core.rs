@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::tool::Tool;
 
-pub(crate) use self::search::request;
+pub(crate) use self::search::{ARGUMENTS as SEARCH_ARGUMENTS, request};
 pub(crate) use self::status::status;
 
 /// The tools.

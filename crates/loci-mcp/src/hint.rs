@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::why_not::{Condition, Remedy, Words};
+use loci_palace::why_not::{Condition, Words};
 use loci_palace::{
     Advice, Capabilities, Capability, Error, Warning, message_line, quoted, quoted_list,
 };
@@ -163,31 +163,28 @@ impl Words for Arguments {
         }
     }
 
-    fn remedy(&self, remedy: &Remedy, _: &str) -> String {
-        match remedy {
-            Remedy::DropCondition { condition } => {
-                format!("search without {}", self.condition(condition))
-            }
-            Remedy::UseItsWords => "use words that it contains".into(),
-            Remedy::EmbedIt => "the owner of this memory can embed its texts again".into(),
-            Remedy::AllowDistance => "allow a greater distance".into(),
-            Remedy::MoreHits { k } => format!("ask for more hits: `k` = {k} includes it"),
-            Remedy::NoNumberOfHits { most } => {
-                format!("more hits do not include it, up to {most}")
-            }
-            Remedy::AllowSameSource => "allow several hits of one source".into(),
-            Remedy::RaiseBudget => "raise or omit `budget`".into(),
-            Remedy::ReadDrawer => "read it with `loci_get`".into(),
-            Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
-            Remedy::SourceFitsLess => "its source matches less: name the topic of its source, \
-                 or search within it with `source`"
-                .into(),
-            Remedy::MeaningFitsLess => {
-                "its meaning matches less: phrase the question closer to its text".into()
-            }
-            Remedy::NameSpeaker => "name who speaks in it".into(),
-            Remedy::NameDate => "name its date".into(),
-        }
+    fn embed_it(&self) -> String {
+        "the owner of this memory can embed its texts again".into()
+    }
+
+    fn allow_distance(&self) -> String {
+        "allow a greater distance".into()
+    }
+
+    fn more_hits(&self, k: usize) -> String {
+        format!("ask for more hits: `k` = {k} includes it")
+    }
+
+    fn allow_same_source(&self) -> String {
+        "allow several hits of one source".into()
+    }
+
+    fn raise_budget(&self) -> String {
+        "raise or omit `budget`".into()
+    }
+
+    fn read_drawer(&self, _: &str) -> String {
+        "read it with `loci_get`".into()
     }
 
     fn max_distance(&self) -> &'static str {

@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::auth::{Auth, MIN_TOKEN_BYTES};
 use self::gate::{ENDPOINT, Gate, Pass};
-use self::limits::{Busy, Connections, Held, InUse, Seat, StreamSeat, Streams, Uses};
+use self::limits::{Busy, ConnectionSlot, Connections, Held, InUse, StreamSlot, Streams, Uses};
 use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::server::Server;
 use crate::servers::Registration;
@@ -241,7 +241,7 @@ async fn refuse(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
 
 async fn serve_connection(
     stream: TcpStream,
-    seat: Seat,
+    seat: ConnectionSlot,
     site: &Arc<Site>,
     closing: &CancellationToken,
 ) {
@@ -342,7 +342,7 @@ impl Site {
     }
 
     /// Reserves a place for an event stream. A request without a session is refused elsewhere.
-    fn has_room(&self, request: &Request<Incoming>, stream: &mut Option<StreamSeat>) -> bool {
+    fn has_room(&self, request: &Request<Incoming>, stream: &mut Option<StreamSlot>) -> bool {
         let session = request.headers().get(SESSION).map(HeaderValue::as_bytes);
         let session = String::from_utf8_lossy(session.unwrap_or_default());
         *stream = self.streams.admit(&session);

@@ -38,7 +38,7 @@ pub(crate) struct Lines<R, W> {
     /// Whether a request has arrived.
     begun: bool,
     writer: Arc<Mutex<W>>,
-    under_way: Arc<UnderWay>,
+    pending: Arc<PendingRequests>,
     /// The answer to an invalid line. It is kept here, because `receive` may be dropped while it
     /// waits, and a partial answer must not be sent.
     refusal: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
@@ -48,12 +48,12 @@ pub(crate) struct Lines<R, W> {
 
 /// Requests that are not answered yet.
 #[derive(Default)]
-struct UnderWay {
+struct PendingRequests {
     ids: StdMutex<HashSet<RequestId>>,
     fewer: Notify,
 }
 
-impl UnderWay {
+impl PendingRequests {
     fn begin(&self, id: RequestId) {
         self.ids
             .lock()
@@ -104,7 +104,7 @@ where
             overlong: None,
             begun: false,
             writer: Arc::new(Mutex::new(writer)),
-            under_way: Arc::default(),
+            pending: Arc::default(),
             refusal: None,
             client_gone,
         }
@@ -118,8 +118,8 @@ where
             let _ = refusal.await;
             self.refusal = None;
         }
-        let under_way = Arc::clone(&self.under_way);
-        under_way.wait_for_room().await;
+        let pending = Arc::clone(&self.pending);
+        pending.wait_for_room().await;
         self.read_line().await
     }
 
@@ -214,7 +214,7 @@ where
         match message {
             JsonRpcMessage::Request(request) => {
                 self.begun = true;
-                self.under_way.begin(request.id.clone());
+                self.pending.begin(request.id.clone());
                 true
             }
             JsonRpcMessage::Notification(notification) => {
@@ -222,7 +222,7 @@ where
                     &notification.notification
                 {
                     // A cancelled request is not answered.
-                    self.under_way.end(cancelled.params.request_id.as_ref());
+                    self.pending.end(cancelled.params.request_id.as_ref());
                 }
                 // Notifications before the first request are meaningless.
                 self.begun
@@ -249,10 +249,10 @@ where
             _ => None,
         };
         let written = write(Arc::clone(&self.writer), self.client_gone.clone(), message);
-        let under_way = Arc::clone(&self.under_way);
+        let pending = Arc::clone(&self.pending);
         async move {
             let result = written.await;
-            under_way.end(answered.as_ref());
+            pending.end(answered.as_ref());
             result
         }
     }

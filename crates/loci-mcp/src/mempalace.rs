@@ -9,10 +9,10 @@ mod diary;
 mod drawers;
 mod facts;
 mod filing;
-mod given;
 mod graph;
 mod outcome;
 mod overview;
+mod parse;
 mod question;
 mod recipe;
 mod schemas;
@@ -51,7 +51,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [],
             reading,
             overview::status,
-            "How many drawers there are, by wing and by room, and how this memory is used. Call it first."
+            "Number of drawers by wing and by room, and how to use this memory. Call it first."
         ),
         tool!(
             "list_wings",
@@ -91,7 +91,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Recall],
             reading,
             search::duplicates,
-            "Whether a text is there already, exactly or nearly."
+            "Whether the same or a similar text is stored."
         ),
         tool!(
             "get_drawer",
@@ -123,7 +123,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Writing],
             writing,
             filing::update_drawer,
-            "Changes a drawer's text, wing or room; what is left out stays, and what is replaced is gone."
+            "Changes a drawer's text, wing or room. Omitted fields stay; old values are not kept."
         ),
         tool!(
             "delete_drawer",
@@ -131,7 +131,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Forgetting],
             writing,
             filing::delete_drawer,
-            "Removes a drawer for good, with every trace of its text and the facts taken from it."
+            "Permanently deletes a drawer, all copies of its text, and the facts taken from it."
         ),
         tool!(
             "kg_query",
@@ -147,7 +147,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Relations],
             writing,
             facts::kg_add,
-            "Adds a fact: subject, predicate, object, and when it holds."
+            "Adds a fact: subject, predicate, object, validity dates."
         ),
         tool!(
             "kg_invalidate",
@@ -155,7 +155,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Relations],
             writing,
             facts::kg_invalidate,
-            "Ends a fact that no longer holds; it stays as history."
+            "Marks a fact as ended. It stays in the history."
         ),
         tool!(
             "kg_timeline",
@@ -163,7 +163,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [Relations],
             reading,
             facts::kg_timeline,
-            "Facts in the order in which they began, of one entity or of all."
+            "Facts by start date, of one entity or of all."
         ),
         tool!(
             "traverse",
@@ -171,7 +171,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [],
             listing,
             graph::traverse,
-            "Rooms that are connected with a room through shared wings, hop by hop."
+            "Rooms connected to a room through shared wings, hop by hop."
         ),
         tool!(
             "find_tunnels",
@@ -179,7 +179,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [],
             listing,
             graph::find_tunnels,
-            "Rooms that stand in more than one wing."
+            "Rooms that are in more than one wing."
         ),
         tool!(
             "diary_write",
@@ -203,7 +203,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             [],
             writing,
             overview::reconnect,
-            "Opens the palace anew."
+            "Reopens the palace."
         ),
     ]
 }

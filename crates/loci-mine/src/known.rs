@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use loci_core::{Result, SourceRecord, Stat};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::miner::Errand;
+use crate::miner::MiningJob;
 use crate::source::Since;
 
 /// A change this soon after a read may not change the modification time, because file system clocks
@@ -34,17 +34,17 @@ pub(crate) struct Known {
 impl Known {
     /// Reads all sources of the machine at once, or only those of the named items.
     pub(crate) fn read(
-        errand: &Errand<'_>,
+        job: &MiningJob<'_>,
         recipe: &str,
         accepts: Option<&str>,
         only: Option<&[String]>,
     ) -> Result<Self> {
-        let Errand {
+        let MiningJob {
             ledger,
             machine,
             options,
             ..
-        } = errand;
+        } = job;
         let at = |chosen: &Option<String>, there: &str| {
             chosen.as_ref().is_none_or(|chosen| chosen == there)
         };

@@ -27,10 +27,12 @@ pub mod watch;
 mod wings;
 
 pub use intake::{Intake, hash_of};
-pub use miner::{Errand, Options};
+pub use miner::{MiningJob, Options};
 pub use report::{Failure, Files, Messages, Meter, Report};
 pub use run::Run;
 pub use source::{Before, Description, Item, Listed, Read, Section, Since, Source};
-pub use sync::{BRAKE_FILES, Gone, GoneReason, OtherMachine, Sweep, Swept, remove_source};
-pub use tree::{CONVERSATION, EXPORT, FILE, Manner, Reading, Tree, is_gone, masking_recipe, masks};
+pub use sync::{BRAKE_FILES, Gone, GoneReason, OtherMachine, SyncJob, SyncReport, remove_source};
+pub use tree::{
+    CONVERSATION, EXPORT, FILE, Reading, TextOptions, Tree, is_gone, masking_recipe, masks,
+};
 pub use wings::{DistinctWing, claim as claim_wing};

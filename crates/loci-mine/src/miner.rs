@@ -48,7 +48,7 @@ impl Options {
 }
 
 /// The inputs of a run.
-pub struct Errand<'a> {
+pub struct MiningJob<'a> {
     /// Records sources and files drawers.
     pub ledger: &'a dyn Ledger,
     /// Records the wings of projects. Without it, a wing is the name of its project.
@@ -67,7 +67,7 @@ pub struct Errand<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Errand<'_> {
+impl MiningJob<'_> {
     /// Mines the source. An error means that the palace could not be written to. A source that
     /// cannot be read is named in the report instead.
     pub fn mine(&self) -> Result<Report> {

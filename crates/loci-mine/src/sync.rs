@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::miner::is_under;
 use crate::run::Run;
 use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
-use crate::walk::{self, Met, Rules};
+use crate::walk::{self, Rules, WalkEntry};
 
 /// If more than this percentage of a root's files, and more than [`BRAKE_FILES`], are gone, a disk
 /// is probably not mounted.
@@ -54,7 +54,7 @@ pub struct Gone {
 
 /// The result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Swept {
+pub struct SyncReport {
     /// The number of the run, if something was removed.
     pub run: Option<u64>,
     /// The number of sources below the roots.
@@ -84,7 +84,7 @@ pub struct OtherMachine {
 }
 
 /// The inputs of a sync.
-pub struct Sweep<'a> {
+pub struct SyncJob<'a> {
     /// The ledger that records the sources.
     pub ledger: &'a dyn Ledger,
     /// This machine. Sources of other machines are only counted.
@@ -101,10 +101,10 @@ pub struct Sweep<'a> {
     pub even_most: bool,
 }
 
-impl Sweep<'_> {
+impl SyncJob<'_> {
     /// Finds sources that are gone. With a run, removes them.
-    pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<Swept> {
-        let mut swept = Swept::default();
+    pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<SyncReport> {
+        let mut report = SyncReport::default();
         let met = self.walk()?;
         let mut others: BTreeMap<String, (String, u64)> = BTreeMap::new();
         let mut per_root = vec![(0_u64, 0_u64); self.roots.len()];
@@ -124,7 +124,7 @@ impl Sweep<'_> {
                 others.entry(id).or_insert((host, 0)).1 += 1;
                 return Ok(());
             }
-            swept.sources += 1;
+            report.sources += 1;
             let why = if is_gone(&record.name) {
                 Some(GoneReason::Deleted)
             } else if self.ignored
@@ -137,7 +137,7 @@ impl Sweep<'_> {
                 None
             };
             if record.kind == CONVERSATION && !self.conversations {
-                swept.kept_conversations += u64::from(why.is_some());
+                report.kept_conversations += u64::from(why.is_some());
                 return Ok(());
             }
             if let Some((all, gone)) = per_root.get_mut(at) {
@@ -147,53 +147,53 @@ impl Sweep<'_> {
             let Some(why) = why else {
                 return Ok(());
             };
-            swept.gone.push(Gone {
+            report.gone.push(Gone {
                 name: record.name,
                 why,
                 drawers: 0,
             });
             Ok(())
         })?;
-        swept.other_machines = others
+        report.other_machines = others
             .into_values()
             .map(|(host, sources)| OtherMachine { host, sources })
             .collect();
-        for gone in &mut swept.gone {
+        for gone in &mut report.gone {
             gone.drawers = self.ledger.drawers_of(self.machine, &gone.name)?;
         }
-        let Some(run) = run.filter(|_| !swept.gone.is_empty()) else {
-            return Ok(swept);
+        let Some(run) = run.filter(|_| !report.gone.is_empty()) else {
+            return Ok(report);
         };
-        swept.brake = self.brake(&per_root);
-        if swept.brake.is_some() {
-            return Ok(swept);
+        report.brake = self.brake(&per_root);
+        if report.brake.is_some() {
+            return Ok(report);
         }
-        for gone in &swept.gone {
+        for gone in &report.gone {
             // The file may have come back in the meantime.
             if gone.why == GoneReason::Deleted && !is_gone(&gone.name) {
                 continue;
             }
-            swept.removed +=
+            report.removed +=
                 remove_source(self.ledger, self.machine, run.ensure()?, &gone.name)?.removed;
         }
-        swept.run = run.id();
-        Ok(swept)
+        report.run = run.id();
+        Ok(report)
     }
 
     /// Returns the files that a mine of the roots would meet. Missing roots are left to the brake.
-    fn walk(&self) -> Result<MetFiles> {
+    fn walk(&self) -> Result<WalkedFiles> {
         let roots: Vec<PathBuf> = self
             .roots
             .iter()
             .map(PathBuf::from)
             .filter(|root| root.exists())
             .collect();
-        let mut met = MetFiles::default();
+        let mut met = WalkedFiles::default();
         if roots.is_empty() {
             return Ok(met);
         }
         let walked = walk::walk(&roots, self.rules, &mut |found| {
-            if let Met::File(file) = found {
+            if let WalkEntry::File(file) = found {
                 met.files
                     .insert(xxh3_128(file.path.as_os_str().as_encoded_bytes()));
             }
@@ -234,12 +234,12 @@ impl Sweep<'_> {
 
 /// The files that a walk met, by a hash of their path.
 #[derive(Default)]
-struct MetFiles {
+struct WalkedFiles {
     files: HashSet<u128>,
     complete: bool,
 }
 
-impl MetFiles {
+impl WalkedFiles {
     /// Whether the file exists and was not met. Returns `false` if the walk was incomplete, because
     /// the answer is then unknown.
     fn leaves_out(&self, name: &str) -> bool {

@@ -23,7 +23,7 @@ use crate::intake::Intake;
 use crate::place::{Chosen, Located, Placement, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
-use crate::walk::{self, FollowLinks, Met, Rules};
+use crate::walk::{self, FollowLinks, Rules, WalkEntry};
 use loci_files::allowed::AllowedRoots;
 use loci_transcripts as transcripts;
 
@@ -51,8 +51,8 @@ pub struct Reading {
     /// The rules that select files.
     pub rules: Rules,
     /// How texts become drawers.
-    pub manner: Manner,
-    /// Whether the manner was requested. If not, a source that was filed in another manner keeps
+    pub text_options: TextOptions,
+    /// Whether the text_options was requested. If not, a source that was filed in another text_options keeps
     /// it.
     pub explicit: bool,
     /// Read lock files and other generated text too.
@@ -67,14 +67,14 @@ pub struct Reading {
 
 /// How texts become drawers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manner {
+pub struct TextOptions {
     /// The sizes of drawers.
     pub size: Size,
     /// Keep secrets as they are.
     pub keep_secrets: bool,
 }
 
-impl Manner {
+impl TextOptions {
     /// The prefix of all recipes of this version.
     fn family() -> String {
         format!("files {VERSION},")
@@ -119,15 +119,15 @@ impl Manner {
 /// Whether the reader that filed a source with this recipe masked secrets. `None` if the recipe is
 /// not of this version, so that the answer is unknown.
 pub fn masks(recipe: &str) -> Option<bool> {
-    Manner::of(recipe).map(|manner| !manner.keep_secrets)
+    TextOptions::of(recipe).map(|text_options| !text_options.keep_secrets)
 }
 
 /// Returns the same recipe with masked secrets; `None` if the recipe is not of this version.
 pub fn masking_recipe(recipe: &str) -> Option<String> {
-    let manner = Manner::of(recipe)?;
-    let masking = Manner {
+    let text_options = TextOptions::of(recipe)?;
+    let masking = TextOptions {
         keep_secrets: false,
-        ..manner
+        ..text_options
     };
     Some(masking.recipe())
 }
@@ -223,7 +223,7 @@ impl Tree {
         let is_outside = |path: &Path| !self.roots.iter().any(|root| path.starts_with(root));
         let Reading { rules, allowed, .. } = &self.reading;
         walk::walk_real(&self.roots, rules, allowed, &mut |met| {
-            if let Met::File(found) = met
+            if let WalkEntry::File(found) = met
                 && is_outside(&found.path)
             {
                 outside.extend(found.path.to_str().map(str::to_owned));
@@ -242,38 +242,39 @@ impl Tree {
         places.locate(Path::new(&item.name))
     }
 
-    /// Returns the manner of an item: as it was filed, unless another one was requested.
-    fn manner(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Manner> {
-        let asked = self.reading.manner;
+    /// Returns the text_options of an item: as it was filed, unless another one was requested.
+    fn text_options(&self, item: &Item, intake: &mut Intake<'_>) -> Result<TextOptions> {
+        let asked = self.reading.text_options;
         if self.reading.explicit {
             return Ok(asked);
         }
         let before = intake.before(&item.name)?;
-        let Some(manner) = before.head().and_then(|head| Manner::of(&head.recipe)) else {
+        let Some(text_options) = before.head().and_then(|head| TextOptions::of(&head.recipe))
+        else {
             return Ok(asked);
         };
-        intake.set_recipe(manner.recipe());
-        Ok(manner)
+        intake.set_recipe(text_options.recipe());
+        Ok(text_options)
     }
 
-    fn listed(&self, since: &dyn Since, met: Met) -> Listed {
+    fn listed(&self, since: &dyn Since, met: WalkEntry) -> Listed {
         match met {
             // An unreadable file is reported as a failure, by name.
-            Met::Skipped { path, reason } if reason == walk::reason::NO_PERMISSION => {
+            WalkEntry::Skipped { path, reason } if reason == walk::reason::NO_PERMISSION => {
                 Listed::Failed {
                     name: path.display().to_string(),
                     why: reason.to_owned(),
                 }
             }
-            Met::Skipped { path, reason } => Listed::Skipped {
+            WalkEntry::Skipped { path, reason } => Listed::Skipped {
                 name: path.display().to_string(),
                 reason,
             },
-            Met::Failed { path, error } => Listed::Failed {
+            WalkEntry::Failed { path, error } => Listed::Failed {
                 name: path.display().to_string(),
                 why: error.to_string(),
             },
-            Met::File(found) => {
+            WalkEntry::File(found) => {
                 let Some(name) = found.path.to_str() else {
                     return Listed::Skipped {
                         name: found.path.display().to_string(),
@@ -298,8 +299,8 @@ impl Source for Tree {
     fn describe(&self) -> Description {
         Description {
             name: "files".into(),
-            recipe: self.reading.manner.recipe(),
-            accepts: (!self.reading.explicit).then(Manner::family),
+            recipe: self.reading.text_options.recipe(),
+            accepts: (!self.reading.explicit).then(TextOptions::family),
             roots: self.names.clone(),
             only: self.only.as_ref().map(|files| {
                 let names = files.iter().filter_map(|file| file.to_str());
@@ -343,7 +344,7 @@ impl Source for Tree {
         if stat::is_part_of_conversation(path) {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
-        let manner = self.manner(item, intake)?;
+        let text_options = self.text_options(item, intake)?;
         // Many binary files are recognised by name and need not be opened.
         let by_name = format::recognise(path, &[]).err();
         if by_name == Some(Skip::Binary) || item.stat.size == 0 {
@@ -360,7 +361,7 @@ impl Source for Tree {
             .read_to_end(&mut head)
             .map_err(fail)?;
         if let Some(format) = transcripts::recognise(path, &head) {
-            return conversation::read(self, manner, item, format, opened, intake);
+            return conversation::read(self, text_options, item, format, opened, intake);
         }
         let format = match format::recognise(path, &head) {
             Ok(format) => format,
@@ -372,12 +373,12 @@ impl Source for Tree {
         let whole = opened.stat.size <= WHOLE_BYTES;
         let extracted = document::is_extracted(&format) || !document::is_utf8(&head);
         match (whole, extracted) {
-            (true, _) => document::read(self, manner, item, opened, intake),
+            (true, _) => document::read(self, text_options, item, opened, intake),
             (false, true) if opened.stat.size <= EXTRACTED_BYTES => {
-                document::read(self, manner, item, opened, intake)
+                document::read(self, text_options, item, opened, intake)
             }
             (false, true) => document::leave_out(item, "too large for its kind".into(), intake),
-            (false, false) => large::read(self, manner, item, &format, opened, intake),
+            (false, false) => large::read(self, text_options, item, &format, opened, intake),
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct FoundFile {
 
 /// One result of a walk.
 #[derive(Debug)]
-pub enum Met {
+pub enum WalkEntry {
     /// A file to mine.
     File(FoundFile),
     /// A path that the rules admit but that cannot be mined.
@@ -133,14 +133,14 @@ pub struct Walked {
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
-/// use loci_mine::walk::{Met, Rules, walk};
+/// use loci_mine::walk::{WalkEntry, Rules, walk};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # std::fs::write(folder.path().join("notes.md"), "text")?;
 /// # std::fs::write(folder.path().join(".hidden"), "text")?;
 /// let mut names = Vec::new();
 /// let walked = walk(&[folder.path().into()], &Rules::default(), &mut |met| {
-///     if let Met::File(found) = met {
+///     if let WalkEntry::File(found) = met {
 ///         names.extend(found.path.file_name().map(|name| name.to_owned()));
 ///     }
 ///     Continue(())
@@ -152,7 +152,7 @@ pub struct Walked {
 pub fn walk(
     roots: &[PathBuf],
     rules: &Rules,
-    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
 ) -> Result<Walked, Error> {
     Ok(walk_roots(&Roots::open(roots)?, rules, each))
 }
@@ -164,7 +164,7 @@ pub(crate) fn walk_real(
     roots: &[PathBuf],
     rules: &Rules,
     allowed: &AllowedRoots,
-    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
 ) -> Result<Walked, Error> {
     let roots = Roots::open_real(roots)?.within(allowed);
     Ok(walk_roots(&roots, rules, each))
@@ -173,7 +173,7 @@ pub(crate) fn walk_real(
 fn walk_roots(
     roots: &Roots,
     rules: &Rules,
-    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
 ) -> Walked {
     let mut links = Links::new(roots.clone(), rules);
     let mut walked = Walked {
@@ -193,8 +193,8 @@ fn walk_roots(
                 walked.complete = false;
                 Continue(())
             }
-            Visit::Met(met) => {
-                walked.files += u64::from(matches!(met, Met::File(_)));
+            Visit::Entry(met) => {
+                walked.files += u64::from(matches!(met, WalkEntry::File(_)));
                 each(met)
             }
         };
@@ -208,7 +208,7 @@ fn walk_roots(
             };
             tour.run(root.real.clone(), &mut step)
         } else {
-            step(Visit::Met(single(root.real.clone(), number, rules)))
+            step(Visit::Entry(single(root.real.clone(), number, rules)))
         };
         if let Some(filled) = filled.get_mut(number) {
             *filled = walked.files > before;
@@ -232,7 +232,7 @@ fn walk_roots(
 }
 
 /// Returns the result for a single path that is not a folder and that the rules admit.
-fn single(path: PathBuf, root: usize, rules: &Rules) -> Met {
+fn single(path: PathBuf, root: usize, rules: &Rules) -> WalkEntry {
     match fs::symlink_metadata(&path) {
         Ok(_) if in_palace(&path) => tour::skipped(path, reason::PALACE),
         Ok(metadata) if metadata.is_file() => found(path, root, &metadata, rules),
@@ -254,7 +254,7 @@ fn is_too_large(metadata: &Metadata, rules: &Rules) -> bool {
 }
 
 /// Returns the result for a regular file by its metadata.
-fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met {
+fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> WalkEntry {
     if is_too_large(metadata, rules) {
         return tour::skipped(path, reason::TOO_LARGE);
     }
@@ -264,7 +264,7 @@ fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met 
         return tour::skipped(path, reason::PALACE);
     }
     let (modified_ns, changed_ns, file_id) = stamp(metadata);
-    Met::File(FoundFile {
+    WalkEntry::File(FoundFile {
         path,
         root,
         size: metadata.len(),

@@ -32,14 +32,14 @@ const ROOT_CHECK: Duration = Duration::from_millis(500);
 
 /// How long changes are collected before they are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct WatchTiming {
     /// Changes are reported when nothing has changed for this long.
     pub quiet: Duration,
     /// Changes are reported at the latest this long after the first of them.
     pub at_most: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchTiming {
     fn default() -> Self {
         Self {
             quiet: Duration::from_millis(300),
@@ -50,7 +50,7 @@ impl Default for Pace {
 
 /// A report of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stir {
+pub enum WatchEvent {
     /// These paths appeared, changed or disappeared; there are at most [`MAX_PATHS`]. They are real
     /// paths, as in the walk. If a path does not exist, or is not a folder any more, everything
     /// below it is gone too.
@@ -76,13 +76,13 @@ pub enum Stir {
 /// use std::ops::ControlFlow::Continue;
 /// use std::sync::atomic::AtomicBool;
 /// use loci_mine::walk::Rules;
-/// use loci_mine::watch::{Pace, Stir, watch};
+/// use loci_mine::watch::{WatchTiming, WatchEvent, watch};
 ///
 /// let stop = AtomicBool::new(false);
-/// watch(&["notes".into()], &Rules::default(), &Pace::default(), &stop, &mut |stir| {
-///     match stir {
-///         Stir::Changed(paths) => { /* mine these */ }
-///         Stir::Rescan { why } => { /* walk everything */ }
+/// watch(&["notes".into()], &Rules::default(), &WatchTiming::default(), &stop, &mut |event| {
+///     match event {
+///         WatchEvent::Changed(paths) => { /* mine these */ }
+///         WatchEvent::Rescan { why } => { /* walk everything */ }
 ///     }
 ///     Continue(())
 /// })?;
@@ -91,25 +91,25 @@ pub enum Stir {
 pub fn watch(
     roots: &[PathBuf],
     rules: &Rules,
-    pace: &Pace,
+    timing: &WatchTiming,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(Stir) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WatchEvent) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    watch_at_most(usize::MAX, roots, rules, pace, stop, each)
+    watch_at_most(usize::MAX, roots, rules, timing, stop, each)
 }
 
 fn watch_at_most(
     folders: usize,
     given: &[PathBuf],
     rules: &Rules,
-    pace: &Pace,
+    timing: &WatchTiming,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(Stir) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WatchEvent) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    let mut active = ActiveWatch::new(Roots::open(given)?, given, rules, pace, stop, folders);
+    let mut active = ActiveWatch::new(Roots::open(given)?, given, rules, timing, stop, folders);
     active.set();
     // A limit that was reached during the setup is reported after the start.
-    let mut flow = each(Stir::Rescan {
+    let mut flow = each(WatchEvent::Rescan {
         why: "start".to_owned(),
     });
     let mut check = Instant::now() + ROOT_CHECK;
@@ -121,9 +121,9 @@ fn watch_at_most(
             // Checking thousands of roots must take only a small share of the time.
             check = now + ROOT_CHECK.max(now.elapsed() * 50);
         }
-        active.poll(pace.at_most);
-        if let Some(stir) = active.take() {
-            flow = each(stir);
+        active.poll(timing.at_most);
+        if let Some(event) = active.take() {
+            flow = each(event);
         }
     }
     Ok(())
@@ -136,14 +136,14 @@ mod tests {
     use std::ops::ControlFlow::Break;
     use std::path::Path;
 
-    const PACE: Pace = Pace {
+    const PACE: WatchTiming = WatchTiming {
         quiet: Duration::from_millis(10),
         at_most: Duration::from_millis(50),
     };
 
     /// Watches at most this many folders. `act` is called with the number of each report until it
     /// returns `true` for the last one.
-    fn reports(root: &Path, folders: usize, act: &mut dyn FnMut(usize) -> bool) -> Vec<Stir> {
+    fn reports(root: &Path, folders: usize, act: &mut dyn FnMut(usize) -> bool) -> Vec<WatchEvent> {
         let stop = AtomicBool::new(false);
         let (done, waiting) = std::sync::mpsc::channel::<()>();
         let mut reports = Vec::new();
@@ -161,8 +161,8 @@ mod tests {
                 &Rules::default(),
                 &PACE,
                 flag,
-                &mut |stir| {
-                    reports.push(stir);
+                &mut |event| {
+                    reports.push(event);
                     if act(reports.len()) {
                         Break(())
                     } else {
@@ -176,10 +176,10 @@ mod tests {
         reports
     }
 
-    fn why(stir: &Stir) -> &str {
-        match stir {
-            Stir::Rescan { why } => why,
-            Stir::Changed(_) => panic!("{stir:?}"),
+    fn why(event: &WatchEvent) -> &str {
+        match event {
+            WatchEvent::Rescan { why } => why,
+            WatchEvent::Changed(_) => panic!("{event:?}"),
         }
     }
 
@@ -202,11 +202,11 @@ mod tests {
         assert_eq!(why(&reports[0]), "start");
         assert!(why(&reports[1]).contains("limit"));
         let changed = ["one/a.md", "three/b.md", "two/a.md"].map(|name| root.join(name));
-        assert_eq!(reports[2], Stir::Changed(changed.into()));
+        assert_eq!(reports[2], WatchEvent::Changed(changed.into()));
     }
 
     #[test]
-    fn a_limit_that_is_met_later_is_told_once() {
+    fn a_limit_that_is_met_later_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let reports = reports(&root, 2, &mut |step| {
@@ -220,6 +220,6 @@ mod tests {
         assert_eq!(why(&reports[0]), "start");
         assert!(why(&reports[1]).contains("limit"));
         let changed = [root.join("one/two/three/a.md")];
-        assert_eq!(reports[2], Stir::Changed(changed.into()));
+        assert_eq!(reports[2], WatchEvent::Changed(changed.into()));
     }
 }

@@ -4,13 +4,13 @@
 //!
 //! All checks only read, except the round trip, which leaves nothing behind; see [`loci_sqlite`].
 
+mod directories;
 mod locks;
-mod whereabouts;
 
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Embedder as _, EmbedderIdentity, Error, PalaceRef, RehearsalStep, Result, SelfTest,
+    Embedder as _, EmbedderIdentity, Error, PalaceRef, Result, SelfTest, SelfTestStep,
 };
 use loci_embed::{MINILM_NAME, STATIC_NAME, StaticEmbedder};
 use serde::Serialize;
@@ -19,8 +19,8 @@ use crate::config::Config;
 use crate::embedders::OPENAI_EMBEDDER;
 use crate::palace::{Configured, OpenOptions, Palace};
 
+pub use directories::{Disk, UserDirectories, disk_of, wal_bytes};
 pub use locks::{Process, users_of};
-pub use whereabouts::{Disk, Whereabouts, disk_of, wal_bytes};
 
 /// Whether the embedder of a collection is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,12 +133,12 @@ impl Palace {
     }
 }
 
-fn step_name(step: RehearsalStep) -> &'static str {
+fn step_name(step: SelfTestStep) -> &'static str {
     match step {
-        RehearsalStep::Write => "write",
-        RehearsalStep::Read => "read",
-        RehearsalStep::Find => "find",
-        RehearsalStep::Forget => "forget",
-        RehearsalStep::Commit => "commit",
+        SelfTestStep::Write => "write",
+        SelfTestStep::Read => "read",
+        SelfTestStep::Find => "find",
+        SelfTestStep::Forget => "forget",
+        SelfTestStep::Commit => "commit",
     }
 }

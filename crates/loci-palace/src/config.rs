@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_core::{Advice, Durability, Error, PalaceRef, Result, path_text, shown_value};
+use loci_core::{Advice, Durability, Error, PalaceRef, Result, display_value, path_text};
 use loci_files::owner::with_owner;
 use serde::Deserialize;
 
@@ -132,7 +132,7 @@ impl Config {
             Some("full") => Ok(Some(Durability::Full)),
             Some(other) => Err(Error::invalid(
                 "durability",
-                format!("{} is not one of normal, full", shown_value(other)),
+                format!("{} is not one of normal, full", display_value(other)),
             )),
         }
     }

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
-    struct Shown {
+    struct Example {
         #[serde(skip_serializing_if = "Nullable::is_absent")]
         wing: Nullable<String>,
     }
@@ -136,7 +136,7 @@ mod tests {
     fn an_unknown_value_is_null_in_a_full_answer_and_left_out_of_a_brief_one() {
         let shown = |value: Option<&str>, detail| {
             let wing = Nullable::new(value.map(str::to_owned), detail);
-            serde_json::to_string(&Shown { wing }).unwrap()
+            serde_json::to_string(&Example { wing }).unwrap()
         };
         assert_eq!(shown(None, Detail::Full), r#"{"wing":null}"#);
         assert_eq!(shown(None, Detail::Brief), "{}");

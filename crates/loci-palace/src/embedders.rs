@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Advice, Compatibility, Embedder, EmbedderIdentity, Error, Result, Warning, shown_value,
+    Advice, Compatibility, Embedder, EmbedderIdentity, Error, Result, Warning, display_value,
 };
 use loci_embed::{
     MINILM_NAME, ModelStore, RemoteEmbedder, RemoteOptions, STATIC_NAME, StaticEmbedder,
@@ -251,7 +251,7 @@ fn known(name: &str) -> Result<()> {
     }
     Err(Error::invalid(
         "embedder",
-        format!("{} is not one of {}", shown_value(name), NAMES.join(", ")),
+        format!("{} is not one of {}", display_value(name), NAMES.join(", ")),
     ))
 }
 

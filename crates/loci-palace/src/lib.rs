@@ -74,7 +74,8 @@ pub mod why_not;
 pub mod wings;
 
 pub use checkup::{
-    Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
+    Disk, EngineVersions, Presence, Process, RoundTrip, UserDirectories, disk_of, users_of,
+    wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
 pub use detail::{Detail, Flag, Moment, Nullable};
@@ -82,7 +83,7 @@ pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use fence::{Fence, ORDERS, instruction_like};
 pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
 pub use links::Taxonomy;
-pub use location::{directory_of, palace_of, shown_location};
+pub use location::{directory_of, display_location, palace_of};
 pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::clock::new_id;
 pub use loci_core::*;
@@ -102,10 +103,10 @@ pub use loci_foreign::{
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;
 pub use loci_mine::walk::{FollowLinks, Rules};
-pub use loci_mine::watch::Pace;
+pub use loci_mine::watch::WatchTiming;
 pub use loci_mine::{
-    DistinctWing, Failure, Gone, GoneReason, Manner, Meter, Options as MineOptions, OtherMachine,
-    Reading, Report as MineReport, Source, Swept, Tree,
+    DistinctWing, Failure, Gone, GoneReason, Meter, Options as MineOptions, OtherMachine, Reading,
+    Report as MineReport, Source, SyncReport, TextOptions, Tree,
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,

@@ -11,10 +11,11 @@ pub mod tunnels;
 
 use std::collections::BTreeMap;
 
-use loci_core::{Link, LinkEnd, Result};
+use loci_core::{Link, LinkEnd, Metadata, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::detail::Detail;
 use crate::palace::Palace;
 
 /// Links read at once.
@@ -41,10 +42,35 @@ impl From<LinkEnd> for LinkPlace {
     }
 }
 
+/// A link to add or to remove, by its ends and label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// Where it starts.
+    pub from: LinkPlace,
+    /// Where it leads.
+    pub to: LinkPlace,
+    /// How the first end relates to the second; may be empty.
+    #[serde(default)]
+    pub label: String,
+    /// Whether the answer repeats the link.
+    #[serde(default)]
+    pub detail: Detail,
+}
+
 /// Number of drawers by wing and room.
 pub type Taxonomy = BTreeMap<String, BTreeMap<String, u64>>;
 
 impl Palace {
+    /// The requested link. An end that is given by name is looked up.
+    fn link_of(&self, request: &Request) -> Result<Link> {
+        Ok(Link {
+            from: self.end_of(&request.from)?,
+            to: self.end_of(&request.to)?,
+            label: request.label.clone(),
+            metadata: Metadata::default(),
+        })
+    }
+
     /// The links of a place, or all links.
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
         match self.relations()? {

@@ -97,7 +97,7 @@ pub(crate) fn configured_directory(what: &str, written: &Path) -> Result<PathBuf
 }
 
 /// A location for diagnostics: a URL without its user, password, path and query.
-pub fn shown_location(written: &Path) -> String {
+pub fn display_location(written: &Path) -> String {
     if refuse_password("", written).is_err() {
         return "…".to_owned();
     }
@@ -154,7 +154,7 @@ mod tests {
             let error = refused(written);
             assert!(!error.contains("SECRET"), "{error}");
             assert!(error.contains("looks like an address"), "{error}");
-            assert!(!shown_location(Path::new(written)).contains("SECRET"));
+            assert!(!display_location(Path::new(written)).contains("SECRET"));
         }
         for directory in ["./u:x@h", "/srv/u:x@h", "mail@host"] {
             let path = Path::new(directory);

@@ -100,6 +100,8 @@ fn kept_in(directory: &Path) -> Result<String> {
     // The link fails if the name exists, so the file appears complete and only once. If two
     // processes generate an id, the first one wins.
     let linked = fs::hard_link(&unfinished, &path);
+    // The id has its final name, or another process was first. A crash before this line leaves a
+    // file that nothing reads.
     let _ = fs::remove_file(&unfinished);
     match linked {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(fail(error)),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use loci_core::{Capability, Error, Ledger, Result, RunKind, RunState, Warning};
 pub use loci_mine::Report as Answer;
-use loci_mine::{Errand, Meter, Options, Run, Source};
+use loci_mine::{Meter, MiningJob, Options, Run, Source};
 
 use crate::palace::{Memory, Palace};
 
@@ -39,7 +39,7 @@ impl Palace {
         let ledger = self.ledger_of(&memory)?;
         let run = Run::new(ledger, RunKind::Mine, request.source.describe().roots);
         let machine = self.machine();
-        let errand = Errand {
+        let job = MiningJob {
             ledger,
             machine: &machine,
             projects: memory.collection.projects(),
@@ -49,7 +49,7 @@ impl Palace {
             meter: request.meter,
             stop: request.stop,
         };
-        finish(errand.mine(), &run, warnings)
+        finish(job.mine(), &run, warnings)
     }
 }
 

@@ -167,7 +167,7 @@ pub(crate) struct JsonRelation {
 
 /// The keys that tell which kind an invalid line is meant to be.
 #[derive(Deserialize)]
-struct Meant {
+struct LineKeys {
     #[serde(default)]
     source: Option<IgnoredAny>,
     #[serde(default)]
@@ -188,22 +188,22 @@ impl JsonLine {
         };
         let text = line.trim_start_matches('\u{feff}');
         let what = match serde_json::from_str(text) {
-            Ok(Meant {
+            Ok(LineKeys {
                 source: Some(_), ..
             }) => {
                 return serde_json::from_str(text)
                     .map(Self::Source)
                     .map_err(|error| Error::invalid("source", error.to_string()));
             }
-            Ok(Meant {
+            Ok(LineKeys {
                 project: Some(_), ..
             }) => {
                 return serde_json::from_str(text)
                     .map(Self::Project)
                     .map_err(|error| Error::invalid("project", error.to_string()));
             }
-            Ok(Meant { fact: Some(_), .. }) => "fact",
-            Ok(Meant { link: Some(_), .. }) => "link",
+            Ok(LineKeys { fact: Some(_), .. }) => "fact",
+            Ok(LineKeys { link: Some(_), .. }) => "link",
             _ => return Err(refused),
         };
         let line: JsonRelation =

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use loci_core::{Error, ErrorKind, Filter, KeyTest, Result};
 use loci_mine::walk::{FollowLinks, Rules};
-use loci_mine::{Manner, Meter, Options, Reading, Tree};
+use loci_mine::{Meter, Options, Reading, TextOptions, Tree};
 use loci_sqlite::BACKEND_NAME;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,13 +102,13 @@ fn search_in(entry: &cache::Entry, request: &Request<'_>) -> Result<Answer> {
         follow_links: request.follow_links,
         ..Rules::default()
     };
-    let manner = Manner {
+    let text_options = TextOptions {
         keep_secrets: secret_policy(&place, &options)? == Policy::Keep,
-        ..Manner::default()
+        ..TextOptions::default()
     };
     let reading = Reading {
         rules,
-        manner,
+        text_options,
         explicit: true,
         ..Reading::default()
     };

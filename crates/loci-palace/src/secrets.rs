@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Batch, Error, Fact, Link, MetaValue, Metadata, MetadataPatch, PalaceRef, Result, shown_value,
+    Batch, Error, Fact, Link, MetaValue, Metadata, MetadataPatch, PalaceRef, Result, display_value,
 };
 pub use loci_secrets::{Policy, Tally, describe as describe_masked};
 
@@ -62,7 +62,7 @@ pub(crate) fn policy_of(of_palace: &Config, of_user: &Config) -> Result<Policy> 
         Some(name) => Policy::parse(name).ok_or_else(|| {
             Error::invalid(
                 "secrets",
-                format!("{} is not one of mask, keep", shown_value(name)),
+                format!("{} is not one of mask, keep", display_value(name)),
             )
         }),
     }

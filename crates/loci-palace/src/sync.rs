@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use loci_core::{Result, RunKind, RunState};
-pub use loci_mine::Swept as Answer;
+pub use loci_mine::SyncReport as Answer;
 use loci_mine::walk::Rules;
-use loci_mine::{Run, Sweep};
+use loci_mine::{Run, SyncJob};
 
 use crate::mine::names_of;
 use crate::palace::Palace;
@@ -36,7 +36,7 @@ impl Palace {
         let roots = names_of(&request.paths)?;
         let run = Run::new(ledger, RunKind::Sync, roots.clone());
         let machine = self.machine();
-        let sweep = Sweep {
+        let sweep = SyncJob {
             ledger,
             machine: &machine,
             roots: &roots,

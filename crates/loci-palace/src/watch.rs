@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_core::{Capability, Error, Ledger, Machine, Result, RunKind};
-use loci_mine::watch::{Pace, Stir};
+use loci_mine::watch::{WatchEvent, WatchTiming};
 use loci_mine::{
-    BRAKE_FILES, Errand, FILE, Gone, GoneReason, Meter, Options, Reading, Report, Run, Sweep,
-    Swept, Tree, is_gone, remove_source,
+    BRAKE_FILES, FILE, Gone, GoneReason, Meter, MiningJob, Options, Reading, Report, Run, SyncJob,
+    SyncReport, Tree, is_gone, remove_source,
 };
 
 use crate::mine::{finish, names_of};
@@ -27,7 +27,7 @@ pub enum Event {
     /// Changed files have been mined.
     Mined(Box<Report>),
     /// Sources whose files are gone.
-    Swept(Swept),
+    Synced(SyncReport),
     /// The whole tree is scanned again, for this reason.
     Rescan(String),
     /// A round failed and is retried.
@@ -45,7 +45,7 @@ pub struct Request<'a> {
     /// How it is mined.
     pub options: &'a Options,
     /// How soon changes are mined.
-    pub pace: Pace,
+    pub timing: WatchTiming,
     /// Set it to stop the watcher.
     pub stop: &'a AtomicBool,
 }
@@ -68,18 +68,18 @@ impl Palace {
         loci_mine::watch::watch(
             &roots,
             &request.reading.rules,
-            &request.pace,
+            &request.timing,
             request.stop,
-            &mut |stir| {
+            &mut |event| {
                 let now = self.generation().ok();
                 let replaced = now != seen;
-                let mut changed = match stir {
-                    Stir::Changed(paths) if !replaced => Some(paths),
-                    Stir::Changed(_) => {
+                let mut changed = match event {
+                    WatchEvent::Changed(paths) if !replaced => Some(paths),
+                    WatchEvent::Changed(_) => {
                         notify(Event::Rescan("the palace was replaced".into()));
                         None
                     }
-                    Stir::Rescan { why } => {
+                    WatchEvent::Rescan { why } => {
                         if ready {
                             notify(Event::Rescan(why));
                         }
@@ -132,7 +132,7 @@ impl Palace {
         }
         let meter = Meter::default();
         let machine = self.machine();
-        let errand = Errand {
+        let job = MiningJob {
             ledger,
             machine: &machine,
             projects: memory.collection.projects(),
@@ -142,7 +142,7 @@ impl Palace {
             meter: &meter,
             stop: request.stop,
         };
-        let mined = errand.mine();
+        let mined = job.mine();
         let swept = if mined.is_err() || request.stop.load(Ordering::Relaxed) {
             None
         } else if let Some(swept) = changed
@@ -152,7 +152,7 @@ impl Palace {
         {
             Some(swept)
         } else {
-            let sweep = Sweep {
+            let sweep = SyncJob {
                 ledger,
                 machine: &machine,
                 roots: &names,
@@ -167,7 +167,7 @@ impl Palace {
         if let Some(swept) = swept {
             report.drawers.removed += swept.removed;
             if swept.removed > 0 || swept.brake.is_some() {
-                notify(Event::Swept(swept));
+                notify(Event::Synced(swept));
             }
         }
         report.run = run.id();
@@ -187,7 +187,7 @@ fn sweep_few(
     run: &Run<'_>,
     roots: &[PathBuf],
     changed: &BTreeSet<PathBuf>,
-) -> Result<Option<Swept>> {
+) -> Result<Option<SyncReport>> {
     // A root that is missing or empty may only be unmounted; a full sync decides.
     let suspicious = |root: &PathBuf| match std::fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
@@ -196,7 +196,7 @@ fn sweep_few(
     if roots.iter().any(suspicious) {
         return Ok(None);
     }
-    let mut swept = Swept::default();
+    let mut swept = SyncReport::default();
     for path in changed.iter().filter_map(|path| path.to_str()) {
         if !is_gone(path) {
             continue;

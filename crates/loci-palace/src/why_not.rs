@@ -37,11 +37,55 @@ pub trait Words {
     /// The condition that excludes a drawer, such as `the flag --wing`.
     fn condition(&self, condition: &Condition) -> String;
 
-    /// The remedy for the drawer with this id.
-    fn remedy(&self, remedy: &Remedy, id: &str) -> String;
-
     /// The name of the maximum distance.
     fn max_distance(&self) -> &'static str;
+
+    /// How a drawer without a vector gets one.
+    fn embed_it(&self) -> String;
+
+    /// How a greater distance is allowed.
+    fn allow_distance(&self) -> String;
+
+    /// How this many hits are requested.
+    fn more_hits(&self, k: usize) -> String;
+
+    /// How several hits of one source are allowed.
+    fn allow_same_source(&self) -> String;
+
+    /// How a larger budget is allowed.
+    fn raise_budget(&self) -> String;
+
+    /// How the drawer with this id is read.
+    fn read_drawer(&self, id: &str) -> String;
+
+    /// The remedy for the drawer with this id.
+    fn remedy(&self, remedy: &Remedy, id: &str) -> String {
+        match remedy {
+            Remedy::DropCondition { condition } => {
+                format!("search without {}", self.condition(condition))
+            }
+            Remedy::UseItsWords => "use words that it contains".into(),
+            Remedy::EmbedIt => self.embed_it(),
+            Remedy::AllowDistance => self.allow_distance(),
+            Remedy::MoreHits { k } => self.more_hits(*k),
+            Remedy::NoNumberOfHits { most } => {
+                format!("more hits do not include it, up to {most}")
+            }
+            Remedy::AllowSameSource => self.allow_same_source(),
+            Remedy::RaiseBudget => self.raise_budget(),
+            Remedy::ReadDrawer => self.read_drawer(id),
+            Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
+            Remedy::SourceFitsLess => format!(
+                "its source matches less: name the topic of its source, or search within it with {}",
+                self.condition(&Condition::Source)
+            ),
+            Remedy::MeaningFitsLess => {
+                "its meaning matches less: phrase the question closer to its text".into()
+            }
+            Remedy::NameSpeaker => "name who speaks in it".into(),
+            Remedy::NameDate => "name its date".into(),
+        }
+    }
 
     /// Adds the text to an answer.
     fn put(&self, answer: Answer) -> Worded {

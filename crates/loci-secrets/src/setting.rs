@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_settings_are_told_by_their_path() {
+    fn files_of_settings_are_recognised_by_their_path() {
         for path in [
             ".env",
             "a/.env.local",

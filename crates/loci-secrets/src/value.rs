@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_values_are_told_from_names() {
+    fn random_values_are_distinguished_from_names() {
         for value in [
             "9f86d081884c7d659a2feaa0c55ad015",
             "Zx8kQ2mN7pLr4TvW",
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn wild_values_are_told_from_code() {
+    fn wild_values_are_distinguished_from_code() {
         for value in ["C-6n,P[#NG6q}5", "D;g5i,PdAJ[7]b3]+M", "qqYX2xf/Wxh-4m<})$"] {
             assert!(is_wild(value, 10), "{value}");
         }
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_told_from_labels() {
+    fn passwords_are_distinguished_from_labels() {
         for value in [
             "s3same",
             "Tr0ub4dor&3",

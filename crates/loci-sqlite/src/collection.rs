@@ -12,6 +12,7 @@ mod query;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod remove;
+mod revision;
 pub(crate) mod rows;
 pub(crate) mod rowset;
 pub(crate) mod usage;

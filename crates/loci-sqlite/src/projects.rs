@@ -5,9 +5,9 @@
 mod moving;
 
 use loci_core::{
-    Choice, IncomingProject, Leaving, Mined, MinedGroup, Moved, PlacedProject, Project,
-    ProjectRecord, ProjectView, Projects, Result, WingClaim, adopted_project, choose_wing,
-    is_below, keeps_wing, place_project,
+    Choice, IncomingProject, Mined, MinedGroup, Moved, PlacedProject, Project, ProjectRecord,
+    ProjectView, Projects, Result, WingClaim, WingRequest, adopted_project, choose_wing, is_below,
+    keeps_wing, place_project,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -39,7 +39,7 @@ impl Projects for SqliteCollection {
         if seen.is_complete {
             return Ok(seen);
         }
-        let claims = [Leaving {
+        let claims = [WingRequest {
             project,
             from: None,
         }];
@@ -47,7 +47,7 @@ impl Projects for SqliteCollection {
         Ok(claimed.into_iter().next().unwrap_or(seen))
     }
 
-    fn claim_wings(&self, claims: &[Leaving<'_>], apply: bool) -> Result<Vec<WingClaim>> {
+    fn claim_wings(&self, claims: &[WingRequest<'_>], apply: bool) -> Result<Vec<WingClaim>> {
         let claim = |db: &Db| {
             let head = Head::read(&db.sql)?;
             let collection = self.require(&db.sql, &head)?.id;
@@ -57,7 +57,7 @@ impl Projects for SqliteCollection {
             };
             db.sql.execute_batch("SAVEPOINT claims")?;
             let mut claimed = Vec::with_capacity(claims.len());
-            for Leaving { project, from } in claims {
+            for WingRequest { project, from } in claims {
                 // Chosen under the write lock, so that the claims of other processes count.
                 let Choice {
                     claim,

@@ -11,47 +11,43 @@
 pub(crate) mod connection;
 mod creation;
 pub(crate) mod duplicates;
+mod error;
+mod head;
 pub(crate) mod lock;
 mod log_files;
 pub(crate) mod opening;
 pub(crate) mod palace_files;
+mod pool;
 pub(crate) mod read_only;
 mod replaced;
 pub(crate) mod schema;
 pub(crate) mod schema_check;
+mod transaction;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use loci_core::clock::now_ms;
 use loci_core::{Durability, Error, MachineSource, Result, Warning};
-use loci_files::palace::{OpenPalace, holds_with_others};
-use rusqlite::Connection;
+use loci_files::palace::OpenPalace;
 
-use self::connection::{Db, patience};
-use self::lock::FileLock;
-use self::opening::{Opened, ensure_ready, is_empty, open_named};
+use self::connection::Db;
+pub(crate) use self::head::{Head, new_generation};
+use self::opening::{Opened, ensure_ready};
 use self::palace_files::{Marks, PalaceFiles};
+use self::pool::Connections;
 use self::read_only::PrivateCopy;
-use self::replaced::give_up_after;
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
 use crate::index::build::{self, When};
 use crate::index::live::Live;
-use crate::maintenance::purge::{Patience, purge};
+use crate::maintenance::purge::{PurgeWait, purge};
 
-/// How long a writer waits for other writers before it returns `Busy`.
-pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
 /// The tail of the index is counted again after this many written records.
 const TAIL_CHECK: u64 = 2_000;
-/// The pause between two writes of a process that writes a lot.
-const ROOM: Duration = Duration::from_millis(4);
-/// The largest number of idle connections kept for reading.
-const IDLE_READERS: usize = 4;
 
 /// One palace, shared by all handles of this process.
 pub(crate) struct Store {
@@ -80,40 +76,6 @@ pub(crate) struct Store {
     /// Set if the palace cannot be written; `place` is then the private copy. Declared last, so
     /// that its files are removed after the connections to them are closed.
     private: Option<PrivateCopy>,
-}
-
-struct Connections {
-    marks: Option<Marks>,
-    epoch: u64,
-    idle: Vec<Db>,
-}
-
-/// The row of the table `palace`, read inside a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) identity: [u8; 16],
-    pub(crate) generation: u64,
-    pub(crate) seq: u64,
-    pub(crate) tombstone_floor: u64,
-    /// Sequence number of the last forgotten drawer whose text may still be in a file, or 0.
-    pub(crate) purge_pending: u64,
-}
-
-impl Head {
-    pub(crate) fn read(db: &Connection) -> Attempt<Self> {
-        let mut statement = db.prepare_cached(
-            "SELECT identity, generation, seq, tombstone_floor, purge_pending FROM palace WHERE id = 1",
-        )?;
-        Ok(statement.query_row([], |row| {
-            Ok(Self {
-                identity: row.get(0)?,
-                generation: row.get::<_, i64>(1)? as u64,
-                seq: row.get::<_, i64>(2)? as u64,
-                tombstone_floor: row.get::<_, i64>(3)? as u64,
-                purge_pending: row.get::<_, i64>(4)? as u64,
-            })
-        })?)
-    }
 }
 
 impl Store {
@@ -288,7 +250,7 @@ impl Store {
         // A process that closes the palace after other work never waits for another process.
         let done = match still {
             Ok(false) => return,
-            Ok(true) => purge(self, Patience::None).map(|_| ()),
+            Ok(true) => purge(self, PurgeWait::None).map(|_| ()),
             Err(error) => Err(error),
         };
         if let Err(error) = done {
@@ -300,260 +262,6 @@ impl Store {
     /// place would hide the loss, and the next writes would go there.
     pub(crate) fn ensure_still_there(&self) -> Result<()> {
         self.current_marks().map(|_| ())
-    }
-
-    /// Runs `work` in one read transaction.
-    pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        let (marks, db) = self
-            .begin_read(doing)
-            .map_err(|error| self.at_origin(error))?;
-        let result = self.watch(work(&db));
-        // Ends the read transaction. It wrote nothing, so a ROLLBACK ends it as well if COMMIT
-        // fails.
-        let ended = db
-            .sql
-            .execute_batch("COMMIT")
-            .or_else(|_| db.sql.execute_batch("ROLLBACK"));
-        let result = result.and_then(|value| Ok(ended.map(|()| value)?));
-        self.refuse_second_log_index(&marks, doing)?;
-        if !matches!(&result, Err(Fault::Sql(_))) {
-            self.keep(marks, db);
-        }
-        result.map_err(|fault| self.at_origin(fault.into_error(&self.place.database, doing)))
-    }
-
-    /// Returns a connection inside a read transaction whose snapshot is already fixed.
-    fn begin_read(&self, doing: &str) -> Result<(Marks, Db)> {
-        loop {
-            let (marks, db) = self.reader(doing)?;
-            // The first read of a transaction fixes the state that it sees.
-            let begun = begin(&db.sql);
-            match self.watch(begun) {
-                Ok(pending) => {
-                    self.note_purge(pending);
-                    return Ok((marks, db));
-                }
-                Err(fault) => self.unless_replaced(&marks, fault, doing)?,
-            }
-        }
-    }
-
-    /// Runs `work` in one write transaction. All of it is committed, or nothing. If the palace was
-    /// replaced, `work` runs again on the new one.
-    pub(crate) fn write<T>(&self, doing: &str, work: impl FnMut(&Db) -> Attempt<T>) -> Result<T> {
-        self.write_embedded(doing, work)?
-            .ok_or_else(|| Fault::EmbedAgain.into_error(&self.place.directory, doing))
-    }
-
-    /// Like [`Store::write`], for work that needs a vector for each text. If a vector is missing,
-    /// nothing is written and the result is `None`; the caller embeds more texts and tries again.
-    pub(crate) fn write_embedded<T>(
-        &self,
-        doing: &str,
-        mut work: impl FnMut(&Db) -> Attempt<T>,
-    ) -> Result<Option<T>> {
-        self.refuse_read_only()?;
-        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = Instant::now();
-        loop {
-            let current = self.current_marks()?;
-            self.leave_replaced_log(&current, &mut slot, doing)?;
-            if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
-                *slot = None;
-                // An idle read connection to the same files can write too, and is already open.
-                *slot = match self.idle(&current) {
-                    Some(db) => Some((current, db)),
-                    None => self.connect_once(doing, since)?,
-                };
-            }
-            // The files of the connection count, because they may be newer than those checked
-            // above.
-            let Some((marks, db)) = slot.as_ref().map(|(marks, db)| (*marks, db)) else {
-                continue;
-            };
-            let result = self.watch(self.in_transaction(&marks, db, &mut work));
-            if matches!(&result, Err(Fault::Sql(_))) {
-                // A connection that saw a failed write or a damaged page is not used again.
-                *slot = None;
-            }
-            match result {
-                Ok(Turn::Committed(value)) => return Ok(Some(value)),
-                Ok(Turn::Replaced) => *slot = None,
-                Ok(Turn::Locked) => FileLock::wait(&self.place.lock(), patience())?,
-                Err(Fault::EmbedAgain) => return Ok(None),
-                Err(fault) => self.unless_replaced(&marks, fault, doing)?,
-            }
-        }
-    }
-
-    /// Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back if anything fails.
-    fn in_transaction<T>(
-        &self,
-        marks: &Marks,
-        db: &Db,
-        work: &mut impl FnMut(&Db) -> Attempt<T>,
-    ) -> Attempt<Turn<T>> {
-        db.sql.execute_batch("BEGIN IMMEDIATE")?;
-        let roll_back = || {
-            // SQLite has already rolled back after some errors, so a failure here is ignored.
-            let _ = db.sql.execute_batch("ROLLBACK");
-        };
-        // This must not wait: a process that holds the lock exclusively may be waiting for SQLite's
-        // write lock, which this transaction holds.
-        let lock = match FileLock::try_shared(&self.place.lock()) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => {
-                roll_back();
-                return Ok(Turn::Locked);
-            }
-            Err(error) => {
-                roll_back();
-                return Err(error.into());
-            }
-        };
-        // Until the lock is released, no Loci process swaps the files or creates a second log or
-        // log index. Another program may still remove them.
-        match self.is_current(marks, &lock) {
-            Ok(true) => {}
-            Ok(false) => {
-                roll_back();
-                return Ok(Turn::Replaced);
-            }
-            Err(error) => {
-                roll_back();
-                return Err(error.into());
-            }
-        }
-        let result = work(db).and_then(|value| {
-            // The write is in the log when COMMIT returns, and on the disk with durability `full`.
-            // A crash before that leaves nothing of the write. Index files follow later, because they
-            // are derived from the database. `palace.lock` is still held, so the checked files are the
-            // ones written to.
-            db.sql.execute_batch("COMMIT")?;
-            Ok(value)
-        });
-        match result {
-            Ok(value) => {
-                // Checked after the commit and before the lock is released. If another program
-                // removed the database in between, the commit went to a file that is not part of
-                // the palace, and the caller must not report it as written.
-                let kept = self.is_kept(marks, db)?;
-                drop(lock);
-                Ok(if kept {
-                    Turn::Committed(value)
-                } else {
-                    Turn::Replaced
-                })
-            }
-            Err(fault) => {
-                roll_back();
-                Err(fault)
-            }
-        }
-    }
-
-    /// Runs `work` on a connection of its own, outside any transaction, for VACUUM and checkpoints.
-    /// The shared lock keeps other processes from swapping the files while it runs.
-    pub(crate) fn alone<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        self.refuse_read_only()?;
-        loop {
-            let (marks, db) = self.connect_marked(doing)?;
-            let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
-                FileLock::wait(&self.place.lock(), patience())?;
-                continue;
-            };
-            if !self.is_current(&marks, &lock)? {
-                continue;
-            }
-            return self
-                .watch(work(&db))
-                .map_err(|fault| fault.into_error(&self.place.database, doing));
-        }
-    }
-
-    /// Lets writers of other processes in between two long writes of this process. They sleep for
-    /// some milliseconds between their attempts, and would otherwise hardly ever find the write
-    /// lock free.
-    pub(crate) fn make_room(&self) {
-        let _slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        std::thread::sleep(ROOM);
-    }
-
-    /// Ignores an error of SQLite if the palace was replaced in the meantime; the call then starts
-    /// again.
-    fn unless_replaced(&self, marks: &Marks, fault: Fault, doing: &str) -> Result<()> {
-        if matches!(fault, Fault::Sql(_)) && self.place.marks()? != Some(*marks) {
-            return Ok(());
-        }
-        Err(fault.into_error(&self.place.database, doing))
-    }
-
-    /// Opens a connection outside the pool, for long work in small steps.
-    ///
-    /// SQLite opens the log by name, and only at the first read. The palace lock is held shared
-    /// until then, so that no restore swaps the files in between.
-    pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
-        self.connect_marked(doing).map(|(_, db)| db)
-    }
-
-    /// Like [`Store::connect`], and returns the identity of the files that were opened.
-    fn connect_marked(&self, doing: &str) -> Result<(Marks, Db)> {
-        let since = Instant::now();
-        loop {
-            let current = self.current_marks()?;
-            self.leave_replaced_log_as_reader(&current, doing)?;
-            if let Some(connected) = self.connect_once(doing, since)? {
-                return Ok(connected);
-            }
-        }
-    }
-
-    /// Makes one attempt at [`Store::connect_marked`]. Returns `None` if a file was replaced in
-    /// between, and an error if that has been going on for too long since `since`.
-    fn connect_once(&self, doing: &str, since: Instant) -> Result<Option<(Marks, Db)>> {
-        let current = self.current_marks()?;
-        if is_empty(&self.place) {
-            // Another process is creating the database, or the file was emptied and its log must
-            // not be touched.
-            ensure_ready(&self.place, false, self.durability, &self.machine)?;
-            return Ok(None);
-        }
-        match open_named(&self.place, self.durability) {
-            Ok(Some(opened)) if !opened.has_current_format() => {
-                // A palace that was replaced may have another format or be incomplete.
-                drop(opened);
-                ensure_ready(&self.place, false, self.durability, &self.machine)?;
-            }
-            Ok(Some(Opened { mut db, .. })) => {
-                let now = self.place.marks()?.filter(|now| db.holds(now));
-                if let Some(marks) = now {
-                    db.epoch = self.note(marks);
-                    return Ok(Some((marks, db)));
-                }
-            }
-            // A backup was copied over the database, so it has no log yet.
-            Ok(None) if !holds_with_others(&current.ids()) => {
-                ensure_ready(&self.place, false, self.durability, &self.machine)?;
-            }
-            Ok(None) => {}
-            Err(fault) => self.unless_replaced(&current, fault, doing)?,
-        }
-        give_up_after(since, doing)?;
-        Ok(None)
-    }
-
-    /// Returns the epoch of the files. Other files start a new epoch and end the idle connections.
-    fn note(&self, marks: Marks) -> u64 {
-        let mut connections = self.lock_connections();
-        if connections.marks != Some(marks) {
-            let epoch = connections.epoch + 1;
-            *connections = Connections {
-                marks: Some(marks),
-                epoch,
-                idle: Vec::new(),
-            };
-        }
-        connections.epoch
     }
 
     pub(crate) fn ensure_open(&self) -> Result<()> {
@@ -590,72 +298,10 @@ impl Store {
         result
     }
 
-    /// Drops every connection of this process to the database, after one of them has emptied the
-    /// log. The log of a damaged database is not emptied.
-    pub(crate) fn release(&self) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let (idle_marks, mut idle) = {
-            let mut connections = self.lock_connections();
-            (connections.marks, std::mem::take(&mut connections.idle))
-        };
-        let last = writer
-            .take()
-            .or_else(|| idle_marks.zip(idle.pop()))
-            .filter(|_| !self.damaged.load(Ordering::Acquire));
-        drop(idle);
-        if let Some((marks, mut db)) = last
-            && let Err(fault) = self.empty_log(&marks, &mut db)
-        {
-            tracing::debug!(?fault, "the log was not emptied; the next process does it");
-        }
-    }
-
     /// The in-memory part of a collection's index.
     pub(crate) fn live(&self, collection: &str) -> Arc<Mutex<Live>> {
         let mut map = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(map.entry(collection.to_owned()).or_default())
-    }
-
-    fn current_marks(&self) -> Result<Marks> {
-        self.ensure_open()?;
-        loop {
-            if let Some(marks) = self.place.marks()? {
-                return Ok(marks);
-            }
-            // The database was deleted or moved, or a restore is between its renames. A restore
-            // holds the lock, so it has ended once `ensure_ready` has taken it.
-            match ensure_ready(&self.place, false, self.durability, &self.machine) {
-                Ok(_) => {}
-                Err(Error::PalaceNotFound { path }) => return Err(Error::PalaceGone { path }),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn reader(&self, doing: &str) -> Result<(Marks, Db)> {
-        let current = self.current_marks()?;
-        self.leave_replaced_log_as_reader(&current, doing)?;
-        match self.idle(&current).or_else(|| self.idle_writer(&current)) {
-            Some(db) => Ok((current, db)),
-            None => self.connect_marked(doing),
-        }
-    }
-
-    /// The writer's connection, if nobody is writing. A process that does one thing at a time needs
-    /// no second connection. It joins the pool after the read.
-    fn idle_writer(&self, current: &Marks) -> Option<Db> {
-        let mut slot = self.writer.try_lock().ok()?;
-        let (_, db) = slot.take_if(|(marks, _)| marks == current)?;
-        Some(db)
-    }
-
-    /// A pooled connection to these files, if they are the ones that `palace.lock` names.
-    fn idle(&self, current: &Marks) -> Option<Db> {
-        if !current.are_complete() || !self.is_named(current) {
-            return None;
-        }
-        self.note(*current);
-        self.lock_connections().idle.pop()
     }
 
     /// Dropped collections that still had drawers when the palace was opened.
@@ -668,46 +314,4 @@ impl Store {
             self.saw_pending_purge.store(true, Ordering::Relaxed);
         }
     }
-
-    fn keep(&self, marks: Marks, db: Db) {
-        let mut connections = self.lock_connections();
-        if connections.marks == Some(marks)
-            && connections.idle.len() < IDLE_READERS
-            && !self.closed.load(Ordering::Acquire)
-        {
-            connections.idle.push(db);
-        }
-    }
-
-    fn lock_connections(&self) -> MutexGuard<'_, Connections> {
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How one attempt at a write transaction ended, unless with an error.
-enum Turn<T> {
-    Committed(T),
-    /// The connection works on files that are not the palace's. Nothing was written to the palace.
-    Replaced,
-    /// Another process is creating, migrating or replacing the palace. Nothing was written.
-    Locked,
-}
-
-/// Begins a read transaction and returns whether a purge is pending.
-fn begin(db: &Connection) -> Attempt<bool> {
-    db.prepare_cached("BEGIN")?.execute([])?;
-    let mut statement = db.prepare_cached("SELECT purge_pending > 0 FROM palace WHERE id = 1")?;
-    let mut rows = statement.query([])?;
-    Ok(match rows.next()? {
-        Some(row) => row.get_ref(0)?.as_i64().unwrap_or_default() != 0,
-        None => false,
-    })
-}
-
-/// A random number that distinguishes this history of the palace from every other one.
-pub(crate) fn new_generation() -> i64 {
-    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    (high >> 1) as i64
 }

@@ -9,7 +9,7 @@ use super::home::{Home, copy};
 use super::texts;
 
 /// The state that all rounds of a run share.
-pub(super) struct Lab {
+pub(super) struct RunContext {
     pub(super) binary: PathBuf,
     /// The directory of the run.
     pub(super) root: PathBuf,
@@ -32,14 +32,14 @@ pub(super) struct Tally {
 }
 
 pub(super) struct Round<'a> {
-    pub(super) lab: &'a Lab,
+    pub(super) context: &'a RunContext,
     pub(super) home: Home,
     pub(super) random: fastrand::Rng,
     pub(super) tally: Tally,
     since: Instant,
 }
 
-impl Lab {
+impl RunContext {
     pub(super) fn new(binary: PathBuf, root: PathBuf, slice: Duration) -> Self {
         Self {
             binary,
@@ -86,10 +86,14 @@ impl Lab {
 pub(super) type Drawers = BTreeMap<String, String>;
 
 impl<'a> Round<'a> {
-    pub(super) fn new(lab: &'a Lab, directory: &Path, seed: u64) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        context: &'a RunContext,
+        directory: &Path,
+        seed: u64,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
-            lab,
-            home: Home::new(&lab.binary, directory)?,
+            context,
+            home: Home::new(&context.binary, directory)?,
             random: fastrand::Rng::with_seed(seed),
             tally: Tally::default(),
             since: Instant::now(),
@@ -98,7 +102,7 @@ impl<'a> Round<'a> {
 
     /// Whether the time of this round is over.
     pub(super) fn is_over(&self) -> bool {
-        self.since.elapsed() >= self.lab.slice
+        self.since.elapsed() >= self.context.slice
     }
 
     /// Counts a failure. The same failure counts once per round.

@@ -58,6 +58,9 @@ impl Turn {
 
     /// Removes the marker. Returns `false` if there is none.
     pub(super) fn unmark(&self) -> bool {
+        // The caller holds the lock and reads the transcript after this line. A message that is
+        // written later comes with a new marker. A crash here loses the marker, not the message: the
+        // next hook of the session saves it.
         std::fs::remove_file(self.mark_path()).is_ok()
     }
 

@@ -57,10 +57,10 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let Some(path) = input.transcript(&call.home.home) else {
         return nothing(Outcome::done("no transcript was named"));
     };
-    let size = match look(&path) {
-        Look::Conversation(size) => size,
-        Look::Nothing => return nothing(Outcome::done("the transcript does not exist yet")),
-        Look::Unknown => {
+    let size = match inspect(&path) {
+        FileContent::Conversation(size) => size,
+        FileContent::Nothing => return nothing(Outcome::done("the transcript does not exist yet")),
+        FileContent::Unknown => {
             let note = format!(
                 "`{}` is not a transcript that Loci can read",
                 path.display()
@@ -115,7 +115,7 @@ pub(super) fn note(passages: u64, wings: &[DistinctWing]) -> String {
 }
 
 /// The kind of file at a path.
-enum Look {
+enum FileContent {
     /// A conversation of this many bytes.
     Conversation(u64),
     /// No file, or an empty one.
@@ -124,27 +124,27 @@ enum Look {
     Unknown,
 }
 
-fn look(path: &Path) -> Look {
+fn inspect(path: &Path) -> FileContent {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Look::Nothing,
-        Err(_) => return Look::Unknown,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return FileContent::Nothing,
+        Err(_) => return FileContent::Unknown,
     };
     // Opening a named pipe would block.
     if !metadata.is_file() {
-        return Look::Unknown;
+        return FileContent::Unknown;
     }
     if metadata.len() == 0 {
-        return Look::Nothing;
+        return FileContent::Nothing;
     }
     let mut head = Vec::new();
     let read = loci_files::foreign::open(path)
         .and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     match read {
         Ok(_) if recognise_conversation(path, &head).is_some() => {
-            Look::Conversation(metadata.len())
+            FileContent::Conversation(metadata.len())
         }
-        _ => Look::Unknown,
+        _ => FileContent::Unknown,
     }
 }
 
@@ -236,7 +236,7 @@ impl Job {
             ..Reading::default()
         };
         let policy = secret_policy(&self.call.palace, &self.call.options)?;
-        reading.manner.keep_secrets = policy == SecretPolicy::Keep;
+        reading.text_options.keep_secrets = policy == SecretPolicy::Keep;
         let tree =
             Tree::new(std::slice::from_ref(&self.path), reading)?.only(vec![self.path.clone()]);
         let palace = self.call.created()?;

@@ -40,6 +40,7 @@ impl Session {
 
     /// Forgets everything, because the context of the session is empty.
     pub(super) fn forget(&self) {
+        // If the file stays, or comes back after a power cut, some memories are not repeated.
         let _ = std::fs::remove_file(self.state_dir.path(&self.name));
     }
 

@@ -70,7 +70,10 @@ impl StateDir {
             options.write(true).truncate(true);
             private(&mut options);
             own::open_or_create(&fresh, &options)?.write_all(&serde_json::to_vec(value)?)?;
-            // Readers see the old file or the new one, never a part of it.
+            // Readers see the old file or the new one, never a part of it. Neither the file nor the
+            // directory is synced, because a hook must be quick and this state may be lost: after a
+            // power cut the file can be old, empty or missing. `read` takes an invalid file as
+            // missing, and then a memory is recalled or a transcript saved once more.
             fs::rename(&fresh, self.path(name))
         })();
         if written.is_err() {
@@ -97,6 +100,7 @@ impl StateDir {
                 .ok()
                 .and_then(|modified| now.duration_since(modified).ok());
             if age.is_some_and(|age| age > OLD) {
+                // No session of this age continues. One that does gets some memories again.
                 let _ = fs::remove_file(file.path());
             }
         }

@@ -209,6 +209,7 @@ fn tidy_up(path: &Path, record: Option<&Record>) {
     let Ok(target) = files::target(path) else {
         return;
     };
+    // The target is restored and synced. A crash before the journal is saved repeats this.
     let _ = fs::remove_file(files::unfinished(&target));
     let directories = record.map(|record| record.directories.as_slice());
     if target.exists() {

@@ -116,6 +116,7 @@ pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> R
 }
 
 fn write_new(path: &Path, bytes: &[u8], like: Option<fs::Metadata>) -> io::Result<()> {
+    // What a killed run left: incomplete, or complete and never put in place.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -147,6 +148,8 @@ pub(super) fn remove(target: &Path, expected: &[u8]) -> Result<()> {
             ),
         });
     }
+    // The journal still has the record of this file and drops it afterwards. A crash before this line
+    // leaves the file and the record, so the next disconnect removes it.
     fs::remove_file(target)
         .and_then(|()| sync_directory(target))
         .map_err(|source| Error::Io {

@@ -131,6 +131,8 @@ impl Journal {
                     .is_some_and(|hash| self.backup(hash) == path)
             });
             if !needed {
+                // The saved journal does not name this backup. If a crash keeps it, the next call
+                // removes it.
                 let _ = fs::remove_file(path);
             }
         }

@@ -1,7 +1,7 @@
 //! `loci connect` and `loci disconnect`: add Loci to the configuration of agents, and remove it.
 
 mod notes;
-mod shown;
+mod preview;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ConnectArguments, session: &Session<'_>) -> Result
         connect.replace_mempalace = true;
         plan = wiring::plan(&home, &connect)?;
     }
-    let shown = shown::changes(session.printer, &plan.changes, true);
+    let shown = preview::changes(session.printer, &plan.changes, true);
     if arguments.dry_run {
         let text = if plan.changes.is_empty() {
             already(&plan, &plan.failed)
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ConnectArguments, session: &Session<'_>) -> Result
     let text = if done.changes.is_empty() {
         already(&plan, &done.failed)
     } else {
-        let shown = shown::changes(session.printer, &done.changes, arguments.yes);
+        let shown = preview::changes(session.printer, &done.changes, arguments.yes);
         format!("{shown}\n{}", notes::summary(&home, &done))
     };
     let reply = finished(arguments, &connect, &plan, &done, text)?;
@@ -72,7 +72,7 @@ pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>)
         (true, _) if !failed.is_empty() => "nothing was undone".to_owned(),
         (true, _) => "the configuration of these agents has no entries of Loci".to_owned(),
         (false, dry_run) => {
-            let shown = shown::changes(session.printer, &changes, dry_run);
+            let shown = preview::changes(session.printer, &changes, dry_run);
             let end = if dry_run { "\nnothing was written" } else { "" };
             format!("{shown}{end}")
         }

@@ -101,7 +101,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         && report.verified
         && !report.deleted_index.is_empty()
         && !report.rebuilt_index.is_empty();
-    let text = shown(session.printer, &data, &report);
+    let text = render(session.printer, &data, &report);
     Ok(Reply::new(&report, text)?.exit_if(!kept, Exit::Error))
 }
 
@@ -255,7 +255,7 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-fn shown(printer: Printer, data: &Data, report: &Report) -> String {
+fn render(printer: Printer, data: &Data, report: &Report) -> String {
     let time = &report.milliseconds;
     let mut text = format!(
         "A temporary palace holds {} drawers: decisions, incidents and notes of a project, and \

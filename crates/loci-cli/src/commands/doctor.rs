@@ -4,10 +4,10 @@
 mod advice;
 mod agents;
 mod configuration;
+mod elsewhere;
 mod engine;
 mod everything;
 mod findings;
-mod glance;
 mod lines;
 mod palace;
 mod servers;
@@ -20,9 +20,9 @@ use loci_palace::{
     CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, recognise, shell_quoted,
 };
 
+pub(crate) use elsewhere::{PLACES, usual as usual_places};
 pub(crate) use findings::grave;
 use findings::{describe, harmed_by_opening};
-pub(crate) use glance::{PLACES, usual as usual_places};
 
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;
@@ -61,7 +61,7 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
             let diagnosis = diagnose(path, Some(kind));
             spinner.finish_and_clear();
             let diagnosis = diagnosis?;
-            let text = shown(session.printer, &diagnosis);
+            let text = render(session.printer, &diagnosis);
             let mut answer = json_of(&diagnosis)?;
             hint::add_fixes(answer.get_mut("findings"), &diagnosis.findings);
             Ok(Reply::new(&answer, text)?.exit_if(!diagnosis.healthy, Exit::Nothing))
@@ -69,7 +69,7 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
     }
 }
 
-fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
+fn render(printer: Printer, diagnosis: &Diagnosis) -> String {
     let path = printer.name(&diagnosis.path);
     let mut text = format!(
         "{}: {}\n{READ_ONLY}\n",

@@ -29,13 +29,13 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         },
         detail: Detail::Full,
     })?;
-    let text = shown(session.printer, &answer);
+    let text = render(session.printer, &answer);
     Ok(Reply::new(&answer, text)?
         .warnings(&answer.warnings)
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
 }
 
-fn shown(printer: Printer, answer: &Answer) -> String {
+fn render(printer: Printer, answer: &Answer) -> String {
     let mut text = String::new();
     for drawer in &answer.drawers {
         let place: Vec<&str> = [&drawer.wing, &drawer.room]

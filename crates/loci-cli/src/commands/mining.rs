@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    AllowedRoots, Chosen, Error, FollowLinks, Manner, Meter, Reading, Rules, SecretPolicy, Size,
-    describe_masked, mine,
+    AllowedRoots, Chosen, Error, FollowLinks, Meter, Reading, Rules, SecretPolicy, Size,
+    TextOptions, describe_masked, mine,
 };
 
 use crate::args::{ReadingArguments, RuleArguments, SecretArguments};
@@ -48,7 +48,7 @@ pub(super) fn reading(arguments: &ReadingArguments, session: &Session<'_>) -> Re
     let keep_secrets = session.secret_policy()? == SecretPolicy::Keep;
     Ok(Reading {
         rules: rules(&arguments.rules),
-        manner: Manner {
+        text_options: TextOptions {
             size: Size {
                 overlap: arguments.overlap.unwrap_or_default(),
                 ..Size::default()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_palace::chroma::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
-use loci_palace::{ForeignKind, Warning, path_text, recognise_as};
+use loci_palace::{Error, ForeignKind, Warning, path_text, recognise_as};
 
 use crate::args::QuarantineArguments;
 use crate::failure::{Exit, Result};
@@ -19,6 +19,7 @@ use crate::session::Session;
 pub(crate) const DATABASE: &str = "chroma.sqlite3";
 
 pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Result<Reply> {
+    require_existing(&arguments.path)?;
     let path = chroma_directory(&arguments.path);
     let options = QuarantineOptions {
         stale: Duration::from_secs(arguments.stale_seconds),
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         .directories
         .iter()
         .any(|directory| directory.problem.is_some());
-    let text = shown(session.printer, &path, &report);
+    let text = render(session.printer, &path, &report);
     let mut warnings = warnings_of(&report);
     warnings.retain(|warning| !shown_before.contains(warning));
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
@@ -67,6 +68,14 @@ pub(crate) fn chroma_directory(path: &Path) -> PathBuf {
     }
 }
 
+/// A path with a typing error must not look like a directory without stale segments.
+fn require_existing(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::io("cannot read", path, error).into()),
+    }
+}
+
 fn warnings_of(report: &QuarantineReport) -> Vec<Warning> {
     report
         .warnings
@@ -77,7 +86,7 @@ fn warnings_of(report: &QuarantineReport) -> Vec<Warning> {
         .collect()
 }
 
-fn shown(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
+fn render(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
     let mut text = String::new();
     for directory in &report.directories {
         one(printer, directory, report.dry_run, &mut text);
@@ -149,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_told_in_the_unit_that_fits() {
+    fn a_span_is_reported_in_the_unit_that_fits() {
         let spans = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
         assert_eq!(
             spans,

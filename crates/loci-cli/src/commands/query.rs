@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &QueryArguments, session: &Session<'_>) -> Result<R
         k: usize::from(arguments.k),
         selection,
     })?;
-    let text = shown(session.printer, &answer.hits);
+    let text = render(session.printer, &answer.hits);
     Ok(Reply::new(&answer, text)?
         .warnings(&answer.warnings)
         .exit_if(answer.hits.is_empty(), Exit::Nothing))
@@ -41,7 +41,7 @@ fn digits(score: f64) -> String {
     }
 }
 
-fn shown(printer: Printer, hits: &[Hit]) -> String {
+fn render(printer: Printer, hits: &[Hit]) -> String {
     if hits.is_empty() {
         return "nothing found\n".to_owned();
     }

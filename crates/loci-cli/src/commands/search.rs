@@ -92,7 +92,7 @@ fn reply(
     answer: &Answer,
     origin: HitOrigin,
 ) -> Result<Reply> {
-    let mut text = shown(printer, answer, origin);
+    let mut text = render(printer, answer, origin);
     if let Some(explanation) = &answer.explain {
         text.push_str(&explained(printer, explanation));
     }
@@ -113,7 +113,7 @@ pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Reque
     })
 }
 
-fn shown(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
+fn render(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
     let mut text = String::new();
     if answer.hits.is_empty() {
         text.push_str("nothing found\n");
@@ -127,7 +127,7 @@ fn shown(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
     let terms: Vec<&str> = answer.terms.iter().flatten().map(String::as_str).collect();
     for (hit, rank) in answer.hits.iter().zip(1..) {
         text.push_str(&heading(printer, rank, hit));
-        text.push_str(&passage::shown(printer, &hit.text, &terms));
+        text.push_str(&passage::render(printer, &hit.text, &terms));
         if hit.cut {
             let whole = match origin {
                 HitOrigin::Palace => {

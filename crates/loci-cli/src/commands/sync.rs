@@ -14,7 +14,7 @@ use crate::session::Session;
 const SHOWN: usize = 50;
 
 pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Reply> {
-    let swept = session.existing()?.sync(&sync::Request {
+    let report = session.existing()?.sync(&sync::Request {
         collection: arguments.collection.clone(),
         paths: arguments.paths.clone(),
         rules: mining::rules(&arguments.rules),
@@ -22,45 +22,45 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
         conversations: arguments.conversations,
         even_most: arguments.even_most,
     })?;
-    let drawers: u64 = swept.gone.iter().map(|gone| gone.drawers).sum();
+    let drawers: u64 = report.gone.iter().map(|gone| gone.drawers).sum();
     let mut text = String::new();
-    for gone in swept.gone.iter().take(SHOWN) {
+    for gone in report.gone.iter().take(SHOWN) {
         let name = session.printer.stored_line(&gone.name, 90);
         let _ = writeln!(text, "{:>6}  {}  {name}", gone.drawers, gone.why.as_str());
     }
-    if swept.gone.len() > SHOWN {
-        let _ = writeln!(text, "… and {} more", swept.gone.len() - SHOWN);
+    if report.gone.len() > SHOWN {
+        let _ = writeln!(text, "… and {} more", report.gone.len() - SHOWN);
     }
-    let _ = match (swept.gone.len(), arguments.apply && swept.brake.is_none()) {
-        (0, _) if swept.sources == 0 => writeln!(text, "nothing below these paths was mined"),
-        (0, _) => writeln!(text, "all {} source(s) still exist", swept.sources),
+    let _ = match (report.gone.len(), arguments.apply && report.brake.is_none()) {
+        (0, _) if report.sources == 0 => writeln!(text, "nothing below these paths was mined"),
+        (0, _) => writeln!(text, "all {} source(s) still exist", report.sources),
         (gone, true) => writeln!(
             text,
             "removed {} drawer(s) of {gone} source(s) of {}",
-            swept.removed, swept.sources
+            report.removed, report.sources
         ),
-        (gone, false) if swept.brake.is_some() && arguments.apply => writeln!(
+        (gone, false) if report.brake.is_some() && arguments.apply => writeln!(
             text,
             "nothing was removed: {drawers} drawer(s) of {gone} source(s) of {} would have been removed",
-            swept.sources
+            report.sources
         ),
         (gone, false) => writeln!(
             text,
             "{drawers} drawer(s) of {gone} source(s) of {} would be removed; --apply removes them",
-            swept.sources
+            report.sources
         ),
     };
-    if let Some(run) = swept.run {
+    if let Some(run) = report.run {
         let _ = writeln!(text, "run {run}; `loci undo {run}` restores them");
     }
-    if swept.kept_conversations > 0 {
+    if report.kept_conversations > 0 {
         let _ = writeln!(
             text,
             "kept {} conversation(s) whose transcript is gone; --conversations removes them too",
-            swept.kept_conversations
+            report.kept_conversations
         );
     }
-    for other in &swept.other_machines {
+    for other in &report.other_machines {
         let host = session.printer.stored_line(&other.host, 60);
         let _ = writeln!(
             text,
@@ -68,12 +68,12 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
             other.sources
         );
     }
-    let braked = arguments.apply && swept.brake.is_some();
-    let mut reply = Reply::new(&swept, text)?;
-    if let Some(brake) = swept.brake.as_ref().filter(|_| braked) {
+    let braked = arguments.apply && report.brake.is_some();
+    let mut reply = Reply::new(&report, text)?;
+    if let Some(brake) = report.brake.as_ref().filter(|_| braked) {
         reply.note([format!("{brake}; --even-most removes them all the same")]);
     }
     Ok(reply
-        .exit_if(swept.sources == 0, Exit::Nothing)
+        .exit_if(report.sources == 0, Exit::Nothing)
         .exit_if(braked, Exit::Error))
 }

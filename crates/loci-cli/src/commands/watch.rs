@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use loci_palace::{MineOptions, Pace, describe_masked, validate_collection_name, watch};
+use loci_palace::{MineOptions, WatchTiming, describe_masked, validate_collection_name, watch};
 use serde_json::{Value, json};
 
 use super::mining;
@@ -35,7 +35,7 @@ pub(super) fn follow(
         roots: paths,
         reading: &reading,
         options: &options,
-        pace: Pace::default(),
+        timing: WatchTiming::default(),
         stop: &stop,
     };
     let printer = session.printer;
@@ -74,7 +74,7 @@ fn lines(event: &watch::Event) -> (Value, String) {
             }
             (json!({"mined": report}), line)
         }
-        watch::Event::Swept(swept) => {
+        watch::Event::Synced(swept) => {
             let line = match &swept.brake {
                 Some(brake) => brake.clone(),
                 None => format!(

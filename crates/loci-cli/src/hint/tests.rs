@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
+use loci_palace::why_not::Remedy;
+
 use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{Dir, lines, names, texts, vector, wait_until};
 
 #[test]
-fn restore_replaces_only_when_told_and_keeps_the_old_palace_aside() {
+fn restore_replaces_only_when_requested_and_keeps_the_old_palace_aside() {
     let dir = Dir::new();
     dir.json(0, &["add", "old", "--id", "a"]);
     let backup = dir.path("b");

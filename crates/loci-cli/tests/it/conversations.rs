@@ -10,7 +10,7 @@ use crate::mine::{drawers, id_of, put, stored};
 use crate::support::{Dir, lines, names};
 
 /// One conversation that all formats tell: two exchanges, a tool in the first where the format has tools.
-struct Told {
+struct Sample {
     agent: &'static str,
     /// What is mined, with the files that it takes.
     path: &'static str,
@@ -78,8 +78,8 @@ fn claude_code_lines() -> Vec<Value> {
     ]
 }
 
-fn claude_code() -> Told {
-    Told {
+fn claude_code() -> Sample {
+    Sample {
         agent: "claude-code",
         path: "talks",
         files: vec![("talks/session.jsonl", lines(claude_code_lines()))],
@@ -92,7 +92,7 @@ fn claude_code() -> Told {
     }
 }
 
-fn codex() -> Told {
+fn codex() -> Sample {
     let line = |at: &str, kind: &str, payload: Value| json!({"timestamp": at, "type": kind, "payload": payload});
     let message = |role: &str, kind: &str, words: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": words}]});
     let at = TIMES[0];
@@ -149,7 +149,7 @@ fn codex() -> Told {
             json!({"type": "token_count", "info": null}),
         ),
     ];
-    Told {
+    Sample {
         agent: "codex",
         path: "talks",
         files: vec![("talks/rollout-2026-02-03.jsonl", lines(records))],
@@ -162,7 +162,7 @@ fn codex() -> Told {
     }
 }
 
-fn claude_ai() -> Told {
+fn claude_ai() -> Sample {
     let message = |sender: &str, words: &str, at: &str| json!({"uuid": words, "sender": sender, "text": words, "created_at": at, "content": [{"type": "text", "text": words}], "attachments": [], "files": []});
     let mut calling = message("assistant", ANSWER, TIMES[0]);
     calling["content"] = json!([
@@ -179,7 +179,7 @@ fn claude_ai() -> Told {
             message("assistant", DONE, TIMES[1]),
         ],
     }]);
-    Told {
+    Sample {
         agent: "claude-ai",
         path: "talks",
         files: vec![("talks/conversations.json", export.to_string())],
@@ -223,8 +223,8 @@ fn chatgpt_export() -> Value {
     }])
 }
 
-fn chatgpt() -> Told {
-    Told {
+fn chatgpt() -> Sample {
+    Sample {
         agent: "chatgpt",
         path: "talks",
         files: vec![("talks/conversations.json", chatgpt_export().to_string())],
@@ -252,12 +252,12 @@ fn gemini_messages() -> [Value; 4] {
     ]
 }
 
-fn gemini() -> Told {
+fn gemini() -> Sample {
     let session = json!({
         "sessionId": "g1", "projectHash": "h", "startTime": TIMES[0], "lastUpdated": TIMES[1],
         "messages": gemini_messages(),
     });
-    Told {
+    Sample {
         agent: "gemini-cli",
         path: "talks",
         files: vec![("talks/session-g1.json", session.to_string())],
@@ -270,20 +270,20 @@ fn gemini() -> Told {
     }
 }
 
-fn gemini_log() -> Told {
+fn gemini_log() -> Sample {
     let head = json!({"sessionId": "g1", "projectHash": "h", "startTime": TIMES[0], "lastUpdated": TIMES[1]});
     let records = [head].into_iter().chain(gemini_messages());
-    Told {
+    Sample {
         files: vec![("talks/session-g1.jsonl", lines(records))],
         messages: (5, 4),
         ..gemini()
     }
 }
 
-fn gemini_prompts() -> Told {
+fn gemini_prompts() -> Sample {
     let prompt = |n: u32, words: &str, at: &str| json!({"sessionId": "g1", "messageId": n, "type": "user", "message": words, "timestamp": at});
     let prompts = json!([prompt(0, FIRST, TIMES[0]), prompt(1, SECOND, TIMES[1])]);
-    Told {
+    Sample {
         files: vec![("talks/logs.json", prompts.to_string())],
         speakers: [&["user"], &["user"]],
         tool: None,
@@ -292,7 +292,7 @@ fn gemini_prompts() -> Told {
     }
 }
 
-fn slack() -> Told {
+fn slack() -> Sample {
     let message = |user: &str, seconds: u32, words: &str| json!({"type": "message", "user": user, "ts": format!("{}.000100", 1_770_112_800 + seconds), "text": words});
     let day = json!([
         message("U1", 0, FIRST),
@@ -305,7 +305,7 @@ fn slack() -> Told {
         {"id": "U1", "profile": {"display_name": "ada"}},
         {"id": "U2", "profile": {"display_name": "ben"}},
     ]);
-    Told {
+    Sample {
         agent: "slack",
         path: "slack/keepers",
         files: vec![
@@ -321,7 +321,7 @@ fn slack() -> Told {
     }
 }
 
-fn opencode() -> Told {
+fn opencode() -> Sample {
     let at = 1_770_112_800_000_u64;
     let message = |id: &str, role: &str, seconds: u64| {
         json!({"id": id, "role": role, "sessionID": "ses_1", "time": {"created": at + seconds * 1_000}}).to_string()
@@ -329,7 +329,7 @@ fn opencode() -> Told {
     let text = |words: &str| json!({"type": "text", "text": words}).to_string();
     let tool = json!({"type": "tool", "tool": "bash", "state": {"status": "completed", "input": {"command": "cat lamp.log"}, "output": OUTPUT}});
     let session = json!({"id": "ses_1", "projectID": "p", "directory": "/home/ada/lighthouse", "title": "The dark lamp", "time": {"created": at}});
-    Told {
+    Sample {
         agent: "opencode",
         path: "storage/session",
         files: vec![
@@ -365,7 +365,7 @@ fn opencode() -> Told {
     }
 }
 
-fn continue_dev() -> Told {
+fn continue_dev() -> Sample {
     let entry = |role: &str, words: &str| json!({"message": {"role": role, "content": words}, "contextItems": []});
     let mut calling = entry("assistant", "");
     calling["message"]["toolCalls"] =
@@ -374,7 +374,7 @@ fn continue_dev() -> Told {
         "sessionId": "k1", "title": "The dark lamp", "workspaceDirectory": "/home/ada/lighthouse",
         "history": [entry("user", FIRST), calling, entry("tool", OUTPUT), entry("assistant", ANSWER), entry("user", SECOND), entry("assistant", DONE)],
     });
-    Told {
+    Sample {
         agent: "continue",
         path: "talks",
         files: vec![("talks/k1.json", session.to_string())],
@@ -387,11 +387,11 @@ fn continue_dev() -> Told {
     }
 }
 
-fn aider() -> Told {
+fn aider() -> Sample {
     let text = format!(
         "# aider chat started at 2026-02-03 10:00:00\n\n#### {FIRST}\n\n{ANSWER}\n\n> {OUTPUT}\n\n#### {SECOND}\n\n{DONE}\n"
     );
-    Told {
+    Sample {
         agent: "aider",
         path: "talks/.aider.chat.history.md",
         files: vec![("talks/.aider.chat.history.md", text)],
@@ -404,11 +404,11 @@ fn aider() -> Told {
     }
 }
 
-fn plain() -> Told {
+fn plain() -> Sample {
     let text = format!(
         "User: {FIRST}\nAssistant: {ANSWER}\n{OUTPUT}\n\nUser: {SECOND}\nAssistant: {DONE}\n"
     );
-    Told {
+    Sample {
         agent: "plain",
         path: "talks",
         files: vec![("talks/chat.txt", text)],
@@ -422,7 +422,7 @@ fn plain() -> Told {
 }
 
 /// Mines one format and checks everything that all of them must have.
-fn check(told: &Told) {
+fn check(told: &Sample) {
     let dir = Dir::new();
     for (name, text) in &told.files {
         put(&dir, name, text);
@@ -430,7 +430,7 @@ fn check(told: &Told) {
     mine_and_check(&dir, told);
 }
 
-fn mine_and_check(dir: &Dir, told: &Told) {
+fn mine_and_check(dir: &Dir, told: &Sample) {
     let agent = told.agent;
     let report = dir.json(0, &["mine", told.path]);
     let messages = &report["messages"];
@@ -605,7 +605,7 @@ fn cursor_is_filed_by_exchange() {
         println!("SKIPPED: there is no sqlite3");
         return;
     }
-    let told = Told {
+    let told = Sample {
         agent: "cursor",
         path: "talks",
         files: Vec::new(),

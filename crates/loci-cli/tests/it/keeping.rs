@@ -205,7 +205,7 @@ fn add_tells_drawers_that_say_the_same_or_nearly() {
 }
 
 #[test]
-fn a_check_adds_nothing_and_says_by_its_exit_code_whether_there_is_a_twin() {
+fn a_check_adds_nothing_and_says_by_its_exit_code_whether_there_is_a_duplicate() {
     let dir = Dir::new();
     dir.json(0, &["add", "Alice moved to Lyon in May.", "--id", "a"]);
     let twin = dir.json(1, &["add", "--check", "Alice moved to Lyon in June."]);

@@ -12,6 +12,7 @@
 
 mod add;
 mod backup;
+mod chroma_repair;
 mod clients;
 mod configuration;
 mod connect;
@@ -41,7 +42,6 @@ mod lost_records;
 mod masking;
 mod mcp;
 mod mcp_mempalace;
-mod mended;
 mod mine;
 mod models;
 mod modes;

@@ -54,9 +54,9 @@ fn count(masked: &Value) -> u64 {
 }
 
 /// Writes the note in some way and gives what the answer says was masked.
-type Way = fn(&Dir, bool) -> Value;
+type Writing = fn(&Dir, bool) -> Value;
 
-const WAYS: [(&str, Way); 21] = [
+const WRITINGS: [(&str, Writing); 21] = [
     ("add", |dir, keep| {
         dir.json(0, &with(keep, &["add", &note()]))["masked"].clone()
     }),
@@ -234,7 +234,7 @@ fn held(dir: &Dir, secret: &str) -> bool {
 
 #[test]
 fn secrets_are_masked_on_every_way_in_and_the_answer_says_so() {
-    for (name, way) in WAYS {
+    for (name, way) in WRITINGS {
         let dir = Dir::new();
         let masked = way(&dir, false);
         assert!(count(&masked) >= 2, "{name}: {masked}");
@@ -247,7 +247,7 @@ fn secrets_are_masked_on_every_way_in_and_the_answer_says_so() {
 
 #[test]
 fn one_flag_keeps_secrets_on_every_way_in() {
-    for (name, way) in WAYS {
+    for (name, way) in WRITINGS {
         let dir = Dir::new();
         let masked = way(&dir, true);
         assert!(masked.is_null() || count(&masked) == 0, "{name}: {masked}");
@@ -259,8 +259,8 @@ fn one_flag_keeps_secrets_on_every_way_in() {
 
 #[test]
 fn one_setting_keeps_secrets_for_everything_and_the_palace_wins_over_the_user() {
-    let ways = |names: &[&str]| -> Vec<Way> {
-        let chosen = |name: &&str| WAYS.iter().find(|(way, _)| way == name).unwrap().1;
+    let ways = |names: &[&str]| -> Vec<Writing> {
+        let chosen = |name: &&str| WRITINGS.iter().find(|(way, _)| way == name).unwrap().1;
         names.iter().map(chosen).collect()
     };
     for way in ways(&["add", "loci_add", "mine", "import of JSON lines"]) {

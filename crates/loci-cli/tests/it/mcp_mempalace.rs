@@ -261,7 +261,7 @@ fn long_texts_come_back_word_for_word_whatever_becomes_of_them() {
 }
 
 #[test]
-fn what_has_no_effect_here_is_said() {
+fn what_has_no_effect_here_is_reported() {
     let dir = Dir::new();
     let mut client = Client::new(&dir);
     client.add("home", "kitchen", "The kettle is red.");

@@ -99,7 +99,7 @@ fn what_is_no_model_is_refused_by_name_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_directory_without_a_model_is_told_what_it_lacks() {
+fn a_directory_without_a_model_is_reported_with_what_it_lacks() {
     let dir = Dir::new();
     std::fs::create_dir(dir.path("empty")).unwrap();
     let path = dir.path("empty");

@@ -276,7 +276,7 @@ fn texts_of(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_is_available_is_said_when_fewer_than_k_come_back_and_only_then() {
+fn what_is_available_is_reported_when_fewer_than_k_come_back_and_only_then() {
     let dir = with(NOTES);
     let all = NOTES.len();
     let more = dir.json(0, &["search", "oven", "-k", "1000"]);
@@ -408,7 +408,7 @@ fn asked_by_pipe(dir: &Dir, input: &[u8], code: i32) -> Value {
 }
 
 #[test]
-fn a_question_without_a_word_is_said_to_be_one() {
+fn a_question_without_a_word_is_reported_as_one() {
     let dir = with(NOTES);
     for question in ["", " ", "\t\n", "\u{1}\u{2}", "!?.,", "...", "\"", "()"] {
         let (_, answer) = ask(&dir, &[], question);
@@ -823,7 +823,7 @@ fn a_hit_cut_to_the_budget_shows_what_matched() {
 }
 
 #[test]
-fn without_an_embedder_only_words_are_searched_and_that_is_said() {
+fn without_an_embedder_only_words_are_searched_and_that_is_reported() {
     let dir = with(NOTES);
     let answer = dir.json(0, &["search", "boiler", "--embedder", "none"]);
     assert_eq!(ids(&answer), ["boiler"]);

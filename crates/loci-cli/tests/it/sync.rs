@@ -127,7 +127,7 @@ fn a_file_that_is_ignored_now_goes_with_sync() {
 }
 
 #[test]
-fn a_folder_that_is_missing_or_empty_removes_nothing_unless_told_to() {
+fn a_folder_that_is_missing_or_empty_removes_nothing_unless_requested() {
     for state in ["missing", "empty"] {
         let dir = mined(4);
         std::fs::rename(dir.path("notes"), dir.path("elsewhere")).unwrap();
@@ -180,7 +180,7 @@ fn most_files_gone_at_once_pulls_the_brake() {
 }
 
 #[test]
-fn conversations_stay_when_their_transcript_goes_unless_told_otherwise() {
+fn conversations_stay_when_their_transcript_goes_unless_requested() {
     let dir = mined(3);
     put(
         &dir,

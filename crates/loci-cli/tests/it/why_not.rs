@@ -61,7 +61,7 @@ fn an_id_that_does_not_exist_is_exit_1() {
 }
 
 #[test]
-fn a_drawer_that_is_found_is_said_to_be_found_with_its_place() {
+fn a_drawer_that_is_found_is_reported_as_found_with_its_place() {
     let dir = office();
     let search = dir.json(0, &["search", QUESTION]);
     let id = search["hits"][2]["id"].as_str().unwrap();
@@ -204,7 +204,7 @@ fn the_k_that_is_advised_brings_the_drawer_in_in_a_large_palace() {
 }
 
 #[test]
-fn a_drawer_over_the_budget_is_said_to_be() {
+fn a_drawer_over_the_budget_is_reported() {
     let dir = office();
     let search = dir.json(0, &["search", QUESTION, "-k", "42"]);
     let budget = search["hits"][0]["tokens"].to_string();
@@ -227,7 +227,7 @@ fn a_drawer_over_the_budget_is_said_to_be() {
 }
 
 #[test]
-fn a_drawer_that_is_too_far_is_said_to_be_with_its_distance() {
+fn a_drawer_that_is_too_far_is_reported_with_its_distance() {
     let dir = office();
     let answer = why(&dir, "tax", &["--max-distance", "0.2"]);
     assert_eq!(answer["stage"], "max_distance", "{answer}");
@@ -245,7 +245,7 @@ fn a_drawer_that_is_too_far_is_said_to_be_with_its_distance() {
 }
 
 #[test]
-fn a_drawer_behind_another_of_its_source_is_said_to_be() {
+fn a_drawer_behind_another_of_its_source_is_reported() {
     let dir = Dir::new();
     for (id, text) in [
         ("vault", "deploy key is in the vault"),
@@ -266,7 +266,7 @@ fn a_drawer_behind_another_of_its_source_is_said_to_be() {
 }
 
 #[test]
-fn without_the_meaning_arm_no_drawer_is_said_to_lack_a_vector_that_has_one() {
+fn without_the_meaning_arm_no_drawer_is_reported_to_lack_a_vector_that_has_one() {
     let dir = office();
     for (question, flags) in [(QUESTION, &["--embedder", "none"][..]), ("", &[])] {
         let answer = dir.json(0, &[&["why-not", "tax", question], flags].concat());
@@ -277,7 +277,7 @@ fn without_the_meaning_arm_no_drawer_is_said_to_lack_a_vector_that_has_one() {
 }
 
 #[test]
-fn a_drawer_that_has_no_vector_is_told_how_to_get_one() {
+fn a_drawer_that_has_no_vector_is_reported_with_how_to_get_one() {
     let dir = office();
     let text = "Mechanics serviced the brewing apparatus";
     dir.json(

@@ -9,7 +9,7 @@ mod undo;
 use std::collections::BTreeMap;
 
 use loci_core::clock::now_ms;
-use loci_core::ledger::forgotten::{Book, NewRecord, Record};
+use loci_core::ledger::forgotten::{ForgottenTexts, NewRecord, Record};
 use loci_core::ledger::matching::text_hash;
 use loci_core::ledger::undoing::KEPT_RUNS;
 use loci_core::{
@@ -148,8 +148,8 @@ impl Mined {
     }
 
     /// The forgotten texts, ready for queries.
-    fn book(&self, key: &[u8; 32]) -> Book {
-        let mut book = Book::new(*key);
+    fn forgotten_texts(&self, key: &[u8; 32]) -> ForgottenTexts {
+        let mut forgotten_texts = ForgottenTexts::new(*key);
         for (number, record) in &self.forgotten {
             let stored = Record {
                 id: *number,
@@ -157,9 +157,9 @@ impl Mined {
                 sequence: record.sequence.clone(),
                 place: record.place,
             };
-            book.add(record.hash.clone(), &record.lines, stored);
+            forgotten_texts.add(record.hash.clone(), &record.lines, stored);
         }
-        book
+        forgotten_texts
     }
 
     /// Whether two rows belong to different known machines.
@@ -355,14 +355,14 @@ impl Ledger for MemoryCollection {
 
     fn forgotten_lines(&self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>> {
         let key = self.forget_key()?;
-        self.read(|state| Ok(state.mined.book(&key).lines_in(text, place)))
+        self.read(|state| Ok(state.mined.forgotten_texts(&key).lines_in(text, place)))
     }
 
     fn allow_again(&self, text: &str, place: TextPlace<'_>) -> Result<()> {
         let key = self.forget_key()?;
         self.change(|palace| {
             let mined = &mut palace.collection_mut(&self.name)?.mined;
-            for record in mined.book(&key).records_in(text, place) {
+            for record in mined.forgotten_texts(&key).records_in(text, place) {
                 mined.forgotten.remove(&record);
             }
             let whole = loci_core::ledger::forgotten::text_hash(&key, text);

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Batch, CollectionOptions, Embedder, EmbedderIdentity, Error, PalaceState, RehearsalStep,
-    RepairReport, Result, Selection, SelfTest, VerifyReport,
+    Batch, CollectionOptions, Embedder, EmbedderIdentity, Error, PalaceState, RepairReport, Result,
+    Selection, SelfTest, SelfTestStep, VerifyReport,
 };
 
 use super::ledger;
@@ -180,14 +180,14 @@ fn act(
     palace: &mut Palace,
     text: &str,
     vector: &[f32],
-    done: &mut Vec<RehearsalStep>,
+    done: &mut Vec<SelfTestStep>,
 ) -> Result<()> {
     palace.create(TRIAL, &CollectionOptions::default());
     let batch = Batch::new([TRIAL])
         .documents([text])
         .embeddings([vector.to_vec()]);
     write::write(palace, TRIAL, &batch, None, Mode::Add)?;
-    done.push(RehearsalStep::Write);
+    done.push(SelfTestStep::Write);
     let trial = Selection::ids([TRIAL]);
     let is_there = |palace: &Palace| -> Result<bool> {
         let drawers = palace.collection(TRIAL)?.drawers.values();
@@ -201,14 +201,14 @@ fn act(
         Ok(documents.any(|document| crate::words(document).any(|word| wanted.contains(&word))))
     };
     expect(is_there(palace)?, "a drawer is not read as it was written")?;
-    done.push(RehearsalStep::Read);
+    done.push(SelfTestStep::Read);
     expect(is_found(palace)?, "a drawer is not found by its words")?;
-    done.push(RehearsalStep::Find);
+    done.push(SelfTestStep::Find);
     ledger::forget(palace, TRIAL, &trial)?;
     let gone = !is_there(palace)? && !is_found(palace)?;
     expect(gone, "a forgotten drawer is still there")?;
-    done.push(RehearsalStep::Forget);
-    done.push(RehearsalStep::Commit);
+    done.push(SelfTestStep::Forget);
+    done.push(SelfTestStep::Commit);
     Ok(())
 }
 

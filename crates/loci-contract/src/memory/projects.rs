@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use loci_core::{
-    Choice, DrawerRef, IncomingProject, Leaving, LinkEnd, MetaValue, Mined, MinedGroup, Moved,
-    PlacedProject, Project, ProjectRecord, ProjectView, Projects, Result, WingClaim,
+    Choice, DrawerRef, IncomingProject, LinkEnd, MetaValue, Mined, MinedGroup, Moved,
+    PlacedProject, Project, ProjectRecord, ProjectView, Projects, Result, WingClaim, WingRequest,
     adopted_project, choose_wing, is_below, keeps_wing, place_project,
 };
 
@@ -89,7 +89,7 @@ impl Projects for MemoryCollection {
     }
 
     fn claim_wing(&self, project: &Project) -> Result<WingClaim> {
-        let claims = [Leaving {
+        let claims = [WingRequest {
             project,
             from: None,
         }];
@@ -97,12 +97,12 @@ impl Projects for MemoryCollection {
         Ok(claimed.into_iter().next().unwrap_or_default())
     }
 
-    fn claim_wings(&self, claims: &[Leaving<'_>], apply: bool) -> Result<Vec<WingClaim>> {
+    fn claim_wings(&self, claims: &[WingRequest<'_>], apply: bool) -> Result<Vec<WingClaim>> {
         self.change(|palace| {
             let state = palace.collection_mut(&self.name)?;
             let before = state.projects.clone();
             let mut claimed = Vec::new();
-            for Leaving { project, from } in claims {
+            for WingRequest { project, from } in claims {
                 let Choice {
                     claim,
                     record,

@@ -64,7 +64,7 @@ pub fn s12_4_an_embedder_mismatch_names_both_embedders(fixture: &dyn Fixture) {
     );
 }
 
-pub fn s12_5_a_conflict_of_twins_names_both_drawers(fixture: &dyn Fixture) {
+pub fn s12_5_a_conflict_of_duplicates_names_both_drawers(fixture: &dyn Fixture) {
     let collection = empty(fixture);
     let mined = json!({"source_file": "notes.md"});
     collection

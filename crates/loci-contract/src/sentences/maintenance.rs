@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loci_core::{
     Backend, Batch, Capability, DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd,
-    Metadata, RehearsalStep, RepairOptions, Result, RunKind, Selection,
+    Metadata, RepairOptions, Result, RunKind, Selection, SelfTestStep,
 };
 
 use crate::scene::{DRAWERS, embedding, everything, ids, lacks, open, plain, refused, worded};
@@ -268,11 +268,11 @@ pub fn s20_8_a_trial_write_leaves_no_trace(fixture: &dyn Fixture) {
         .unwrap();
     assert!(trial.trouble.is_none(), "{:?}", trial.trouble);
     let steps = [
-        RehearsalStep::Write,
-        RehearsalStep::Read,
-        RehearsalStep::Find,
-        RehearsalStep::Forget,
-        RehearsalStep::Commit,
+        SelfTestStep::Write,
+        SelfTestStep::Read,
+        SelfTestStep::Find,
+        SelfTestStep::Forget,
+        SelfTestStep::Commit,
     ];
     assert_eq!(trial.done, steps);
     assert_eq!(

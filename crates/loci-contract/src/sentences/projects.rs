@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Collection, DrawerRef, IncomingProject, Leaving, Link, LinkEnd, Metadata, MetadataPatch,
-    MinedGroup, Moved, PalaceRef, Project, ProjectRecord, Projects, TakenWing,
+    Batch, Collection, DrawerRef, IncomingProject, Link, LinkEnd, Metadata, MetadataPatch,
+    MinedGroup, Moved, PalaceRef, Project, ProjectRecord, Projects, TakenWing, WingRequest,
 };
 use serde_json::{Value, json};
 
@@ -325,7 +325,7 @@ pub fn s18_12_projects_that_share_a_wing_can_leave_it(fixture: &dyn Fixture) {
         (&leaves, Some("api")),
         (&namesake, Some("api")),
     ]
-    .map(|(project, from)| Leaving { project, from });
+    .map(|(project, from)| WingRequest { project, from });
     let before = of(&drawers).projects().unwrap();
     let seen = of(&drawers).claim_wings(&claims, false).unwrap();
     assert_eq!(of(&drawers).projects().unwrap(), before);

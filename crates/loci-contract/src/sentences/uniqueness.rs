@@ -23,7 +23,7 @@ fn duplicate_of(id: &str) -> Outcome {
     Outcome::DuplicateOf(id.into())
 }
 
-pub fn s5_1_add_of_a_twin_writes_nothing_and_names_the_holder(fixture: &dyn Fixture) {
+pub fn s5_1_add_of_a_duplicate_writes_nothing_and_names_the_holder(fixture: &dyn Fixture) {
     let collection = holding_b(fixture);
     let (before, seq) = (everything(&*collection), last_seq(&*collection));
     let result = collection.add(&drawer("a", "same", &mined())).unwrap();
@@ -32,7 +32,7 @@ pub fn s5_1_add_of_a_twin_writes_nothing_and_names_the_holder(fixture: &dyn Fixt
     assert_eq!(everything(&*collection), before);
 }
 
-pub fn s5_2_upsert_of_a_new_twin_writes_nothing_and_names_the_holder(fixture: &dyn Fixture) {
+pub fn s5_2_upsert_of_a_new_duplicate_writes_nothing_and_names_the_holder(fixture: &dyn Fixture) {
     let collection = holding_b(fixture);
     let before = everything(&*collection);
     let result = collection.upsert(&drawer("a", "same", &mined())).unwrap();
@@ -40,7 +40,7 @@ pub fn s5_2_upsert_of_a_new_twin_writes_nothing_and_names_the_holder(fixture: &d
     assert_eq!(everything(&*collection), before);
 }
 
-pub fn s5_3_of_twins_in_one_batch_the_first_wins(fixture: &dyn Fixture) {
+pub fn s5_3_of_duplicates_in_one_batch_the_first_wins(fixture: &dyn Fixture) {
     for call in [Collection::add, Collection::upsert] {
         let collection = empty(fixture);
         let batch = Batch::new(["x", "y", "z"])
@@ -65,7 +65,9 @@ pub fn s5_4_a_batch_of_only_losers_succeeds(fixture: &dyn Fixture) {
     assert_eq!(collection.count().unwrap(), 1);
 }
 
-pub fn s5_5_an_upsert_that_would_make_a_twin_leaves_the_drawer_unchanged(fixture: &dyn Fixture) {
+pub fn s5_5_an_upsert_that_would_make_a_duplicate_leaves_the_drawer_unchanged(
+    fixture: &dyn Fixture,
+) {
     let collection = holding_b(fixture);
     collection.add(&drawer("a", "other", &mined())).unwrap();
     let before = everything(&*collection);
@@ -76,7 +78,7 @@ pub fn s5_5_an_upsert_that_would_make_a_twin_leaves_the_drawer_unchanged(fixture
     assert_eq!(everything(&*collection), before);
 }
 
-pub fn s5_6_an_update_that_would_make_a_twin_is_a_conflict_and_nothing_is_applied(
+pub fn s5_6_an_update_that_would_make_a_duplicate_is_a_conflict_and_nothing_is_applied(
     fixture: &dyn Fixture,
 ) {
     let collection = holding_b(fixture);
@@ -98,7 +100,7 @@ pub fn s5_6_an_update_that_would_make_a_twin_is_a_conflict_and_nothing_is_applie
     assert_eq!(last_seq(&*collection), seq);
 }
 
-pub fn s5_7_another_wing_file_text_or_line_makes_no_twin(fixture: &dyn Fixture) {
+pub fn s5_7_another_wing_file_text_or_line_makes_no_duplicate(fixture: &dyn Fixture) {
     let collection = holding_b(fixture);
     for (id, text, metadata) in [
         ("text", "Same", mined()),
@@ -160,7 +162,7 @@ pub fn s5_9_drawers_without_a_source_file_may_say_the_same(fixture: &dyn Fixture
     }
 }
 
-pub fn s5_10_a_twin_in_another_collection_is_none(fixture: &dyn Fixture) {
+pub fn s5_10_a_duplicate_in_another_collection_is_none(fixture: &dyn Fixture) {
     let palace = fixture.fresh_palace();
     for name in ["one", "two"] {
         let collection = open(fixture, &palace, name, &plain()).unwrap();
@@ -176,7 +178,7 @@ pub fn s5_11_a_deleted_drawer_frees_its_key(fixture: &dyn Fixture) {
     assert_eq!(result.outcomes, [Outcome::Added]);
 }
 
-pub fn s5_12_a_drawer_is_no_twin_of_itself(fixture: &dyn Fixture) {
+pub fn s5_12_a_drawer_is_no_duplicate_of_itself(fixture: &dyn Fixture) {
     let collection = holding_b(fixture);
     let result = collection.upsert(&drawer("b", "same", &mined())).unwrap();
     assert_eq!(result.outcomes, [Outcome::Unchanged]);
@@ -186,7 +188,7 @@ pub fn s5_12_a_drawer_is_no_twin_of_itself(fixture: &dyn Fixture) {
     assert_eq!(result.outcomes, [Outcome::Updated]);
 }
 
-pub fn s5_13_an_existing_id_is_exists_before_it_is_a_twin(fixture: &dyn Fixture) {
+pub fn s5_13_an_existing_id_is_exists_before_it_is_a_duplicate(fixture: &dyn Fixture) {
     let collection = holding_b(fixture);
     collection.add(&drawer("a", "other", &mined())).unwrap();
     let result = collection.add(&drawer("a", "same", &mined())).unwrap();
@@ -203,7 +205,7 @@ pub fn s5_14_a_changed_drawer_frees_its_old_key(fixture: &dyn Fixture) {
     assert_eq!(result.outcomes, [Outcome::Added]);
 }
 
-pub fn s5_15_a_drawer_without_text_is_no_twin(fixture: &dyn Fixture) {
+pub fn s5_15_a_drawer_without_text_is_no_duplicate(fixture: &dyn Fixture) {
     let collection = open(fixture, &fixture.fresh_palace(), "drawers", &plain()).unwrap();
     let batch = Batch::new(["a", "b"])
         .metadatas([mined(), mined()].map(|value| Metadata::from_json(&value).unwrap()))

@@ -1,4 +1,4 @@
-//! A handle on both backends. Writes go to the scribe, and reads to the backend under test.
+//! A handle on both backends. Writes go to the mirror, and reads to the backend under test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +10,11 @@ use loci_core::{
     QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
-use super::scribe::Scribe;
+use super::mirror::Mirror;
 
 pub(super) struct ThroughCollection {
     pub(super) palace: PalaceRef,
-    pub(super) scribe: Arc<Scribe>,
+    pub(super) mirror: Arc<Mirror>,
     pub(super) writer: Arc<dyn Collection>,
     pub(super) reader: Arc<dyn Collection>,
     pub(super) closed: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ pub(super) struct ThroughCollection {
 impl ThroughCollection {
     /// The reader, after everything was written out.
     fn reader(&self) -> &dyn Collection {
-        self.scribe.lay_out(&self.palace);
+        self.mirror.lay_out(&self.palace);
         &*self.reader
     }
 
@@ -52,7 +52,7 @@ impl Collection for ThroughCollection {
     fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
         Ok(Arc::new(Self {
             palace: self.palace.clone(),
-            scribe: Arc::clone(&self.scribe),
+            mirror: Arc::clone(&self.mirror),
             writer: self.writer.with_embedder(Arc::clone(&embedder))?,
             reader: self.reader.with_embedder(embedder)?,
             closed: Arc::clone(&self.closed),

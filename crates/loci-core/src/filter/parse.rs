@@ -256,6 +256,40 @@ mod tests {
 
     use super::*;
 
+    /// The help of an unknown operator left `$starts_with` out.
+    #[test]
+    fn the_help_for_an_unknown_operator_names_every_operator_that_is_accepted() {
+        let unknown = Filter::parse(&json!({"a": {"$like": "x"}})).unwrap_err();
+        let help = unknown.help().unwrap();
+        let named: Vec<&str> = help
+            .split([' ', ','])
+            .filter(|word| word.starts_with('$'))
+            .collect();
+        for operator in [
+            "$eq",
+            "$ne",
+            "$gt",
+            "$gte",
+            "$lt",
+            "$lte",
+            "$in",
+            "$nin",
+            "$contains",
+            "$not_contains",
+            "$starts_with",
+        ] {
+            let operands = [json!(1), json!("x"), json!(["x"])];
+            let accepted = operands
+                .iter()
+                .any(|operand| Filter::parse(&json!({"a": {operator: operand}})).is_ok());
+            assert!(accepted, "{operator}");
+            assert!(named.contains(&operator), "{operator}: {help}");
+        }
+        for operator in ["$and", "$or", "$regex", "$not_regex"] {
+            assert!(named.contains(&operator), "{operator}: {help}");
+        }
+    }
+
     #[test]
     fn an_unknown_operator_at_any_depth_is_named() {
         for (filter, operator) in [

@@ -6,7 +6,7 @@
 //! enough. Two rules recognise the lines of a forgotten text. `matching` uses their order, their
 //! location and their neighbours, whatever their length. `stretches` works in any source and looks
 //! for most of the long lines close together. A backend stores [`NewRecord`]s and queries them
-//! through a [`Book`].
+//! through a [`ForgottenTexts`].
 
 mod line;
 mod matching;
@@ -173,7 +173,7 @@ pub fn text_hash(key: &ForgetKey, text: &str) -> Vec<u8> {
 }
 
 /// The forgotten texts of a collection.
-pub struct Book {
+pub struct ForgottenTexts {
     key: ForgetKey,
     texts: HashSet<Vec<u8>>,
     records: Vec<Record>,
@@ -186,8 +186,8 @@ pub struct Book {
     openings: HashMap<u64, Vec<usize>>,
 }
 
-impl Book {
-    /// A book without records.
+impl ForgottenTexts {
+    /// No texts yet.
     pub fn new(key: ForgetKey) -> Self {
         Self {
             key,
@@ -343,13 +343,13 @@ impl Book {
     }
 }
 
-/// Stretches of lines that match a forgotten text, with the index of the record in the book. Other
+/// Stretches of lines that match a forgotten text, with the index of the record. Other
 /// lines may be mixed in; they are not part of the stretch.
-fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
+fn stretches(forgotten: &ForgottenTexts, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
     let mut open: HashMap<usize, Open> = HashMap::new();
     let mut found = Vec::new();
     let mut close = |at: usize, seen: Open| {
-        let size = book
+        let size = forgotten
             .records
             .get(at)
             .map_or(usize::MAX, |record| record.telling);
@@ -362,7 +362,11 @@ fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
         let Some(hash) = line.plain else {
             continue;
         };
-        let records = book.lines.get(&hash).map(Vec::as_slice).unwrap_or_default();
+        let records = forgotten
+            .lines
+            .get(&hash)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let mut ended = Vec::new();
         for (record, seen) in &mut open {
             if !records.contains(record) {

@@ -24,7 +24,7 @@ pub fn refuse_undone(run: u64, state: &RunState) -> Result<()> {
 
 /// What may prevent the undo of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Obstacles {
+pub struct UndoConflicts {
     /// The latest run after this one that changed one of its sources, and the name of that source.
     pub later: Option<(u64, String)>,
     /// The name of a source that this run removed or renamed, if another source has that name now.
@@ -35,7 +35,7 @@ pub struct Obstacles {
     pub newer_runs: usize,
 }
 
-impl Obstacles {
+impl UndoConflicts {
     /// Refuses a run that cannot be undone.
     ///
     /// A source that a later run changed cannot be reverted to a state before that run. A source
@@ -83,7 +83,7 @@ pub enum KeptDrawer {
 
 /// How a drawer is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WayBack {
+pub enum DrawerUndo {
     /// It is added again, if its id is free.
     Insert,
     /// The changes of the run are reverted. Keys that were added since stay.
@@ -95,22 +95,22 @@ pub enum WayBack {
 /// How a drawer is restored. `is_forgotten` returns whether its text was forgotten. `origin_now`
 /// returns the origin of the current drawer with its number and id, if there is one. Each is called
 /// only if the decision depends on it.
-pub fn way_back<E>(
+pub fn drawer_undo<E>(
     kept: KeptDrawer,
     is_forgotten: impl FnOnce() -> std::result::Result<bool, E>,
     origin_now: impl FnOnce() -> std::result::Result<Option<u64>, E>,
-) -> std::result::Result<WayBack, E> {
+) -> std::result::Result<DrawerUndo, E> {
     if kept == KeptDrawer::Unreadable || is_forgotten()? {
-        return Ok(WayBack::None);
+        return Ok(DrawerUndo::None);
     }
     if kept == KeptDrawer::Removed {
-        return Ok(WayBack::Insert);
+        return Ok(DrawerUndo::Insert);
     }
     let is_mined = origin_now()?.is_some_and(|origin| origin != NO_SOURCE);
     Ok(if is_mined {
-        WayBack::Change
+        DrawerUndo::Change
     } else {
-        WayBack::None
+        DrawerUndo::None
     })
 }
 
@@ -162,30 +162,33 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    fn way(kept: KeptDrawer, forgotten: bool, origin: Option<u64>) -> WayBack {
-        way_back::<Infallible>(kept, || Ok(forgotten), || Ok(origin)).unwrap()
+    fn way(kept: KeptDrawer, forgotten: bool, origin: Option<u64>) -> DrawerUndo {
+        drawer_undo::<Infallible>(kept, || Ok(forgotten), || Ok(origin)).unwrap()
     }
 
     #[test]
     fn a_forgotten_text_does_not_come_back() {
         for kept in [KeptDrawer::Removed, KeptDrawer::Changed] {
-            assert_eq!(way(kept, true, Some(7)), WayBack::None);
+            assert_eq!(way(kept, true, Some(7)), DrawerUndo::None);
         }
     }
 
     #[test]
     fn a_changed_drawer_goes_back_unless_it_is_somebody_elses_now() {
-        assert_eq!(way(KeptDrawer::Changed, false, Some(7)), WayBack::Change);
+        assert_eq!(way(KeptDrawer::Changed, false, Some(7)), DrawerUndo::Change);
         let theirs = Some(NO_SOURCE);
-        assert_eq!(way(KeptDrawer::Changed, false, theirs), WayBack::None);
-        assert_eq!(way(KeptDrawer::Changed, false, None), WayBack::None);
+        assert_eq!(way(KeptDrawer::Changed, false, theirs), DrawerUndo::None);
+        assert_eq!(way(KeptDrawer::Changed, false, None), DrawerUndo::None);
         assert!(removes_added(7) && !removes_added(NO_SOURCE));
     }
 
     #[test]
     fn a_removed_drawer_comes_back_whatever_has_its_number() {
-        assert_eq!(way(KeptDrawer::Removed, false, None), WayBack::Insert);
-        assert_eq!(way(KeptDrawer::Unreadable, false, Some(7)), WayBack::None);
+        assert_eq!(way(KeptDrawer::Removed, false, None), DrawerUndo::Insert);
+        assert_eq!(
+            way(KeptDrawer::Unreadable, false, Some(7)),
+            DrawerUndo::None
+        );
     }
 
     #[test]
@@ -200,34 +203,34 @@ mod tests {
 
     #[test]
     fn the_error_names_the_obstacle() {
-        let possible = Obstacles {
+        let possible = UndoConflicts {
             has_steps: true,
             newer_runs: KEPT_RUNS,
-            ..Obstacles::default()
+            ..UndoConflicts::default()
         };
         assert!(possible.refuse(3).is_ok());
-        let later = Obstacles {
+        let later = UndoConflicts {
             later: Some((5, "a.md".into())),
             ..possible.clone()
         };
         let error = later.refuse(3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
         assert!(error.to_string().contains("undo run 5 first"), "{error}");
-        let taken = Obstacles {
+        let taken = UndoConflicts {
             taken: Some("b.md".into()),
             ..possible.clone()
         };
         assert!(taken.refuse(3).unwrap_err().to_string().contains("`b.md`"));
-        let old = Obstacles {
+        let old = UndoConflicts {
             has_steps: false,
             ..possible
         };
         let error = old.refuse(3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.to_string().contains("too old"), "{error}");
-        let empty = Obstacles {
+        let empty = UndoConflicts {
             newer_runs: KEPT_RUNS - 1,
-            ..Obstacles::default()
+            ..UndoConflicts::default()
         };
         assert!(empty.refuse(3).is_ok(), "a run that changed nothing");
         assert!(refuse_undone(3, &RunState::Undoing).is_ok());

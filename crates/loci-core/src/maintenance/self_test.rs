@@ -4,7 +4,7 @@ use crate::error::Error;
 
 /// One step of a self-test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RehearsalStep {
+pub enum SelfTestStep {
     /// A drawer was written.
     Write,
     /// It was read back unchanged.
@@ -21,7 +21,7 @@ pub enum RehearsalStep {
 #[derive(Debug, Default)]
 pub struct SelfTest {
     /// The steps that succeeded.
-    pub done: Vec<RehearsalStep>,
+    pub done: Vec<SelfTestStep>,
     /// The error that stopped it; `None` if all steps succeeded.
     pub trouble: Option<Error>,
 }

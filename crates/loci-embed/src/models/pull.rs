@@ -145,6 +145,7 @@ impl<'a> Download<'a> {
         let total = self.known.bytes;
         let mut done = self.length(file).map_err(Failure::Lasting)?;
         if done > total {
+            // Too long to be a part of this file, so no byte of it can be used.
             file.set_len(0).map_err(lasting)?;
             done = 0;
         }
@@ -159,6 +160,8 @@ impl<'a> Download<'a> {
         let mut answer = request.call().map_err(|error| self.refused(&error))?;
         let start = self.start(&answer, done)?;
         if start != done {
+            // The server sends the file from its beginning, so the bytes on disk are not needed. They
+            // are never trusted after a crash either: `verify` hashes the whole file.
             file.set_len(start).map_err(lasting)?;
             done = start;
         }

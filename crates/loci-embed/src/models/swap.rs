@@ -30,12 +30,16 @@ pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
     let failed = |error| Error::io("cannot replace", place, error);
     let occupied = place.exists();
     if occupied {
+        // Both directories are complete. The exchange is atomic, so a crash leaves the old model or
+        // the new one in place.
         match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => by_two_renames(new, place, old)?,
             Err(errno) => return Err(failed(errno.into())),
         }
     } else {
+        // The files of `new` are complete and synced. A crash before this line leaves no model and a
+        // directory that the next call removes.
         fs::rename(new, place).map_err(failed)?;
     }
     // The swap must be durable before the caller removes the old directory.

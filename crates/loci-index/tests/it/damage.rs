@@ -157,7 +157,7 @@ fn changes_to_the_file_after_warming_have_no_effect() {
 }
 
 #[test]
-fn damage_between_open_and_warm_is_told_and_the_index_goes_on_cold() {
+fn damage_between_open_and_warm_is_reported_and_the_index_goes_on_cold() {
     type Harm = fn(&mut fs::File);
     let harms: [(Harm, &str); 3] = [
         (

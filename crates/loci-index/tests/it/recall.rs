@@ -94,7 +94,7 @@ fn filtered_recall_is_at_least_999_in_a_thousand() {
 }
 
 #[test]
-fn data_far_from_the_origin_is_still_told_apart() {
+fn data_far_from_the_origin_is_still_distinguished() {
     let mut source = Source::new(Shape::Clusters(50), 128, 8);
     let mut draw = || {
         source

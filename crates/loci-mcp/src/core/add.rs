@@ -24,7 +24,7 @@ const LINKED: usize = 20;
 pub(super) const TOOL: Tool = Tool {
     name: "loci_add",
     title: "",
-    description: "Remember texts word for word; a text that its wing holds already is not added, near twins are reported.",
+    description: "Store texts word for word. A text already in its wing is not added; near duplicates are reported.",
     input,
     output: || {
         object(
@@ -97,7 +97,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         })
         .collect();
     let structured = structured(&answer, &answer.warnings)?;
-    Ok(Answer::new(structured, shown(&answer)).links(links))
+    Ok(Answer::new(structured, render(&answer)).links(links))
 }
 
 fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
@@ -160,7 +160,7 @@ fn place(drawer: &Drawer) -> String {
     parts.join("/")
 }
 
-fn shown(answer: &add::Answer) -> String {
+fn render(answer: &add::Answer) -> String {
     let mut text = format!("added {} of {}\n", answer.added, answer.drawers.len());
     for added in &answer.drawers {
         let _ = write!(text, "{}: {}", name(&added.id), added.outcome.as_str());

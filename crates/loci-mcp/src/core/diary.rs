@@ -16,7 +16,7 @@ const MOST_ENTRIES: u64 = 100;
 pub(super) const TOOL: Tool = Tool {
     name: "loci_diary",
     title: "",
-    description: "Your diary: with text, writes an entry; without, reads the last.",
+    description: "Diary. With text: adds an entry. Without: reads the last ones.",
     input: || {
         object(
             &[

@@ -26,8 +26,7 @@ const ACTIONS: [&str; 6] = [
 pub(super) const TOOL: Tool = Tool {
     name: "loci_facts",
     title: "",
-    description: "Facts and when they hold. supersede ends what held and adds the new object. date: since when (add, \
-                  supersede), until when (invalidate), as of when (query).",
+    description: "Facts with validity dates. supersede ends the old fact and adds the new object. date: start (add, supersede), end (invalidate), as of (query).",
     input,
     output: || {
         object(

@@ -53,10 +53,10 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         call.progress(progress.done as f64, Some(collections), message);
         Ok(())
     })?;
-    Ok(Answer::new(structured(&answer, &[])?, shown(&answer)))
+    Ok(Answer::new(structured(&answer, &[])?, render(&answer)))
 }
 
-fn shown(answer: &forget::Answer) -> String {
+fn render(answer: &forget::Answer) -> String {
     if answer.is_nothing() {
         return "nothing to forget\n".into();
     }

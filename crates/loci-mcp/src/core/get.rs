@@ -41,10 +41,10 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     let links = answer.drawers.iter();
     let links = links.map(|drawer| Passage::of_drawer(drawer).link());
     let structured = recalled(&answer, &answer.warnings)?;
-    Ok(Answer::new(structured, shown(&answer)).links(links.collect()))
+    Ok(Answer::new(structured, render(&answer)).links(links.collect()))
 }
 
-fn shown(answer: &get::Answer) -> String {
+fn render(answer: &get::Answer) -> String {
     let fence = Fence::new();
     let mut text = String::new();
     if !answer.drawers.is_empty() {

@@ -39,21 +39,21 @@ pub(super) const TOOL: Tool = Tool {
     run,
 };
 
+/// The arguments of a search, which [`request`] reads.
+pub(crate) const ARGUMENTS: [(&str, &str); 9] = [
+    ("query", "string"),
+    ("k", "integer"),
+    ("wing", "string"),
+    ("room", "string"),
+    ("source", "string"),
+    ("since", "string"),
+    ("before", "string"),
+    ("budget", "integer"),
+    ("collection", "string"),
+];
+
 fn input() -> Value {
-    object(
-        &[
-            ("query", "string"),
-            ("k", "integer"),
-            ("wing", "string"),
-            ("room", "string"),
-            ("source", "string"),
-            ("since", "string"),
-            ("before", "string"),
-            ("budget", "integer"),
-            ("collection", "string"),
-        ],
-        &["query"],
-    )
+    object(&ARGUMENTS, &["query"])
 }
 
 /// The request of a call.
@@ -80,12 +80,12 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         Err(empty) if is_nothing(&empty) => {
             let answer = search::Answer::of_nothing(&empty);
             let structured = structured(&answer, &answer.warnings)?;
-            return Ok(Answer::new(structured, shown(&answer)));
+            return Ok(Answer::new(structured, render(&answer)));
         }
         other => other?,
     };
     let links = answer.hits.iter().map(|hit| Passage::of_hit(hit).link());
-    Ok(Answer::new(recalled(&answer, &answer.warnings)?, shown(&answer)).links(links.collect()))
+    Ok(Answer::new(recalled(&answer, &answer.warnings)?, render(&answer)).links(links.collect()))
 }
 
 /// Whether there is nothing to search yet.
@@ -96,7 +96,7 @@ fn is_nothing(error: &Error) -> bool {
     )
 }
 
-fn shown(answer: &search::Answer) -> String {
+fn render(answer: &search::Answer) -> String {
     let fence = Fence::new();
     let mut text = String::new();
     if answer.hits.is_empty() {

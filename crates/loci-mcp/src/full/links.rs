@@ -20,9 +20,7 @@ const ACTIONS: [&str; 5] = ["list", "add", "remove", "follow", "tunnels"];
 pub(super) const TOOL: Tool = Tool {
     name: "loci_links",
     title: "Links",
-    description: "Links between drawers, and between rooms of wings. add and remove: from, to, label. list: links at from, or \
-                  all. follow: where links lead from there. tunnels: rooms that join wings (from and to are wings). An end is \
-                  a drawer id, or `wing/room` with a slash.",
+    description: "Links between drawers and between rooms. add and remove: from, to, label. list: links of from, or all. follow: what can be reached from there. tunnels: rooms shared by wings (from and to are wings). An end is a drawer id, or `wing/room` with a slash.",
     input,
     output: || json!({"type": "object"}),
     kind: Kind::Change { idempotent: true },

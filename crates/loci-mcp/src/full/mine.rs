@@ -25,8 +25,7 @@ const MOST_RUNS: u64 = 100;
 pub(super) const MINE: Tool = Tool {
     name: "loci_mine",
     title: "Mine files",
-    description: "Read files, folders or transcripts that the user named into memory; again, only what changed. path is \
-                  absolute and in a root that the owner allowed.",
+    description: "Import files, folders or transcripts that the user named. A second run reads only changes. path is absolute and in a root that the owner allowed.",
     input: || {
         object(
             &[("path", "string"), ("wing", "string"), ("room", "string")],
@@ -47,7 +46,7 @@ pub(super) const MINE: Tool = Tool {
 pub(super) const RUNS: Tool = Tool {
     name: "loci_runs",
     title: "Runs",
-    description: "The last mines, newest first; with undo, takes the run of that number back.",
+    description: "The last mining runs, newest first. undo: the number of a run to undo.",
     input: || object(&[("limit", "integer"), ("undo", "integer")], &[]),
     output: || json!({"type": "object"}),
     kind: Kind::Destroy,
@@ -73,7 +72,7 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
         allowed: call.mine_roots().allowed(),
         ..Reading::default()
     };
-    reading.manner.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
+    reading.text_options.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
     // The path is checked first, so that a missing or forbidden path creates no palace.
     let real = call.mine_roots().resolve(&asked)?;
     let tree = Tree::new(&[real], reading)?;

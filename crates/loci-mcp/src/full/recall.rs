@@ -8,7 +8,7 @@ use loci_palace::{
     Capability, Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not,
 };
 
-use crate::core::{object, request};
+use crate::core::{SEARCH_ARGUMENTS, object, request};
 use crate::drawer::{name, one_line};
 use crate::hint::Arguments;
 use crate::structured::{recalled, structured};
@@ -19,8 +19,7 @@ const MOST_TOKENS: u64 = 20_000;
 pub(super) const WAKE_UP: Tool = Tool {
     name: "loci_wake_up",
     title: "Wake up",
-    description: "What to know when a session begins: who the memory belongs to, what matters most and what happened last. \
-                  Call once, first.",
+    description: "Context for a new session: whose memory this is, important drawers, recent drawers, facts. Call once, first.",
     input: || {
         object(
             &[
@@ -49,7 +48,7 @@ pub(super) const WAKE_UP: Tool = Tool {
 pub(super) const DUPLICATES: Tool = Tool {
     name: "loci_duplicates",
     title: "Duplicates",
-    description: "Drawers that hold the same text, or nearly; threshold is a similarity from 0 to 1.",
+    description: "Drawers with the same or nearly the same text; threshold: similarity, 0 to 1.",
     input: || object(&[("text", "string"), ("threshold", "number")], &["text"]),
     output: || {
         object(
@@ -65,23 +64,11 @@ pub(super) const DUPLICATES: Tool = Tool {
 pub(super) const WHY_NOT: Tool = Tool {
     name: "loci_why_not",
     title: "Why not found",
-    description: "Why a search does not give a drawer, and what would bring it in. Takes the arguments of the search.",
+    description: "Why a search does not find a drawer, and how to find it. Takes the arguments of the search.",
     input: || {
-        object(
-            &[
-                ("id", "string"),
-                ("query", "string"),
-                ("k", "integer"),
-                ("wing", "string"),
-                ("room", "string"),
-                ("source", "string"),
-                ("since", "string"),
-                ("before", "string"),
-                ("budget", "integer"),
-                ("collection", "string"),
-            ],
-            &["id", "query"],
-        )
+        let mut arguments = vec![("id", "string")];
+        arguments.extend(SEARCH_ARGUMENTS);
+        object(&arguments, &["id", "query"])
     },
     output: || {
         object(

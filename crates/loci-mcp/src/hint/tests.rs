@@ -1,3 +1,5 @@
+use loci_palace::why_not::Remedy;
+
 use super::*;
 
 /// Of a backend that offers everything.

@@ -45,7 +45,7 @@ struct Connection {
 }
 
 /// The place of one connection. Dropping it frees the place.
-pub(super) struct Seat {
+pub(super) struct ConnectionSlot {
     number: u64,
     connections: Arc<Connections>,
     busy: Arc<AtomicUsize>,
@@ -56,7 +56,7 @@ pub(super) struct Seat {
 impl Connections {
     /// A place for a new connection. If all are taken, the connection that has been idle for
     /// longest is closed. `None` if none is idle.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<Seat> {
+    pub(super) fn admit(self: &Arc<Self>) -> Option<ConnectionSlot> {
         let mut open = lock(&self.open);
         if open.all.len() >= CONNECTIONS {
             let idle = open.all.iter().filter(|(_, each)| is_idle(&each.busy));
@@ -75,7 +75,7 @@ impl Connections {
             close: close.clone(),
         };
         open.all.insert(number, connection);
-        Some(Seat {
+        Some(ConnectionSlot {
             number,
             connections: Arc::clone(self),
             busy,
@@ -98,7 +98,7 @@ impl Connections {
     }
 }
 
-impl Seat {
+impl ConnectionSlot {
     /// Marks the connection as busy until the result is dropped.
     pub(super) fn busy(&self) -> Busy {
         self.busy.fetch_add(1, Ordering::Relaxed);
@@ -115,7 +115,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         lock(&self.connections.open).all.remove(&self.number);
     }
@@ -146,14 +146,14 @@ pub(super) struct Streams {
 }
 
 /// The place of one stream. Dropping it frees the place.
-pub(super) struct StreamSeat {
+pub(super) struct StreamSlot {
     session: String,
     streams: Arc<Streams>,
 }
 
 impl Streams {
     /// A place for a stream of this session, or `None` if there are too many.
-    pub(super) fn admit(self: &Arc<Self>, session: &str) -> Option<StreamSeat> {
+    pub(super) fn admit(self: &Arc<Self>, session: &str) -> Option<StreamSlot> {
         let mut open = lock(&self.open);
         let all: usize = open.values().sum();
         let own = open.get(session).copied().unwrap_or_default();
@@ -161,14 +161,14 @@ impl Streams {
             return None;
         }
         open.insert(session.to_owned(), own + 1);
-        Some(StreamSeat {
+        Some(StreamSlot {
             session: session.to_owned(),
             streams: Arc::clone(self),
         })
     }
 }
 
-impl Drop for StreamSeat {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         let mut open = lock(&self.streams.open);
         let left = open.get(&self.session).copied().unwrap_or_default();
@@ -241,7 +241,7 @@ impl Drop for InUse {
 pub(super) struct Held {
     pub(super) body: BoxBody<Bytes, Infallible>,
     pub(super) _busy: Busy,
-    pub(super) _stream: Option<StreamSeat>,
+    pub(super) _stream: Option<StreamSlot>,
     pub(super) _in_use: Option<InUse>,
 }
 
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn the_connection_that_was_idle_for_longest_makes_room_and_busy_ones_stay() {
         let connections = Arc::new(Connections::default());
-        let mut seats: Vec<Seat> = (0..CONNECTIONS)
+        let mut seats: Vec<ConnectionSlot> = (0..CONNECTIONS)
             .map(|_| connections.admit().unwrap())
             .collect();
         let first_is_busy = seats[0].busy();
@@ -286,7 +286,7 @@ mod tests {
         let closed: Vec<bool> = seats.iter().map(|seat| seat.close.is_cancelled()).collect();
         assert_eq!(closed.iter().filter(|closed| **closed).count(), 1);
         assert!(closed[2], "the third was idle for longest");
-        let busy: Vec<Busy> = seats.iter().map(Seat::busy).collect();
+        let busy: Vec<Busy> = seats.iter().map(ConnectionSlot::busy).collect();
         assert!(connections.admit().is_none(), "all are busy");
         drop((busy, first_is_busy));
         assert!(connections.admit().is_some());

@@ -8,8 +8,8 @@ use loci_palace::{
 use serde_json::{Value, json};
 
 use super::drawers;
-use super::given;
 use super::outcome::{Outcome, Refusal, report_masked, warn};
+use super::parse;
 use super::search::flagged;
 use super::window::selection;
 use crate::tool::Call;
@@ -20,19 +20,21 @@ const MOST_AGENTS: usize = 10_000;
 const WRITTEN: [&str; 4] = ["filed_at", "authored_at", "timestamp", "date"];
 
 pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let agent = given::required(given, "agent_name")?;
-    let entry = match given::text(given, "entry")? {
+    let arguments = &call.arguments;
+    let agent = parse::required(arguments, "agent_name")?;
+    let entry = match parse::text(arguments, "entry")? {
         Some(entry) => entry,
         // Callers also use the name of the argument of add_drawer.
-        None => {
-            given::text(given, "content")?.ok_or_else(|| Refusal::Call(given.missing("entry")))?
-        }
+        None => parse::text(arguments, "content")?
+            .ok_or_else(|| Refusal::Call(arguments.missing("entry")))?,
     };
-    let agent = given::name(agent, "agent_name")?.to_lowercase();
-    let entry = given::content(entry)?;
-    let topic = given::name(given::text(given, "topic")?.unwrap_or("general"), "topic")?;
-    let wing = match given::optional_name(given, "wing")? {
+    let agent = parse::name(agent, "agent_name")?.to_lowercase();
+    let entry = parse::content(entry)?;
+    let topic = parse::name(
+        parse::text(arguments, "topic")?.unwrap_or("general"),
+        "topic",
+    )?;
+    let wing = match parse::optional_name(arguments, "wing")? {
         Some(wing) => wing.to_owned(),
         None => format!("wing_{}", agent.replace(' ', "_")),
     };
@@ -64,10 +66,10 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
 }
 
 pub(super) fn diary_read(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let agent = given::required_name(given, "agent_name")?.to_lowercase();
-    let wing = given::optional_name(given, "wing")?;
-    let last = given::whole(given, "last_n", 10, (1, 100))?;
+    let arguments = &call.arguments;
+    let agent = parse::required_name(arguments, "agent_name")?.to_lowercase();
+    let wing = parse::optional_name(arguments, "wing")?;
+    let last = parse::whole(arguments, "last_n", 10, (1, 100))?;
     let mut filters = vec![Filter::eq("room", "diary")];
     filters.extend(wing.map(|wing| Filter::eq("wing", wing)));
     let palace = call.palace()?;
@@ -138,14 +140,14 @@ fn entries(
         .zip(&found.metadatas)
         .filter_map(|((id, text), metadata)| {
             let place = ids.iter().position(|wanted| *wanted == id)?;
-            Some((place, shown(text, metadata)))
+            Some((place, entry_json(text, metadata)))
         })
         .collect();
     shown.sort_by_key(|(place, _)| *place);
     Ok((shown.into_iter().map(|(_, entry)| entry).collect(), total))
 }
 
-fn shown(text: &str, metadata: &Metadata) -> Value {
+fn entry_json(text: &str, metadata: &Metadata) -> Value {
     let written = written_at(metadata);
     let day = metadata.get_str("date").or(written.get(..10));
     let entry = json!({

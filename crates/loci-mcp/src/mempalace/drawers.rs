@@ -190,12 +190,12 @@ impl Drawer {
     }
 
     /// A text of its metadata; empty if there is none.
-    pub(super) fn said(&self, key: &str) -> &str {
+    pub(super) fn metadata_text(&self, key: &str) -> &str {
         self.first.metadata.get_str(key).unwrap_or_default()
     }
 
     /// The drawer as `get_drawer` shows it.
-    pub(super) fn shown(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let mut shown = self.placed(&self.ids());
         shown.insert("content".into(), self.text().into());
         Value::Object(shown)
@@ -214,11 +214,11 @@ impl Drawer {
     }
 
     fn placed(&self, parts: &[String]) -> Map<String, Value> {
-        let mut metadata = shown_metadata(&self.first.metadata);
+        let mut metadata = visible_metadata(&self.first.metadata);
         let mut shown = Map::new();
         shown.insert("drawer_id".into(), self.id.clone().into());
-        shown.insert("wing".into(), self.said("wing").into());
-        shown.insert("room".into(), self.said("room").into());
+        shown.insert("wing".into(), self.metadata_text("wing").into());
+        shown.insert("room".into(), self.metadata_text("room").into());
         if self.in_parts {
             for to in [&mut metadata, &mut shown] {
                 to.insert("chunks".into(), parts.len().into());
@@ -231,7 +231,7 @@ impl Drawer {
 }
 
 /// Metadata for callers: only the file name of a source, and nothing else about the file system.
-fn shown_metadata(metadata: &Metadata) -> Map<String, Value> {
+fn visible_metadata(metadata: &Metadata) -> Map<String, Value> {
     let mut shown = match serde_json::to_value(metadata) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
@@ -295,7 +295,7 @@ mod tests {
         let drawer = Drawer::of_parts("p", parts).unwrap();
         assert_eq!(drawer.text(), "the kettle");
         assert_eq!(drawer.ids(), ["p_0", "p_1"]);
-        let shown = drawer.shown();
+        let shown = drawer.to_json();
         assert_eq!(shown["chunks"], 2);
         assert_eq!(shown["metadata"]["chunk_ids"], json!(["p_0", "p_1"]));
         assert_eq!(shown["wing"], "home");
@@ -320,7 +320,7 @@ mod tests {
     fn metadata_show_a_source_by_its_name() {
         let metadata =
             json!({"source_file": "/notes/a.md", "source_dir_ino": 7, "filed_at": "2026-01-01"});
-        let shown = shown_metadata(&Metadata::from_json(&metadata).unwrap());
+        let shown = visible_metadata(&Metadata::from_json(&metadata).unwrap());
         let expected =
             json!({"source_file": "a.md", "filed_at": "2026-01-01", "last_modified": "2026-01-01"});
         assert_eq!(Value::Object(shown), expected);

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 pub(super) use self::query::kg_query;
 use self::time::{inverted, today};
-use super::given;
 use super::outcome::{Outcome, refuse, report_masked, warn};
+use super::parse;
 use super::recipe;
 use crate::tool::Call;
 
@@ -103,18 +103,18 @@ struct Statement<'a> {
 
 impl<'a> Statement<'a> {
     fn of(call: &Call<'a>) -> Outcome<Self> {
-        let given = &call.arguments;
-        let subject = given::required(given, "subject")?;
-        let predicate = given::required(given, "predicate")?;
-        let object = given::required(given, "object")?;
+        let arguments = &call.arguments;
+        let subject = parse::required(arguments, "subject")?;
+        let predicate = parse::required(arguments, "predicate")?;
+        let object = parse::required(arguments, "object")?;
         Ok(Self {
-            subject: given::entity(subject, "subject")?,
-            predicate: given::name(predicate, "predicate")?,
-            object: given::entity(object, "object")?,
+            subject: parse::entity(subject, "subject")?,
+            predicate: parse::name(predicate, "predicate")?,
+            object: parse::entity(object, "object")?,
         })
     }
 
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         format!("{} → {} → {}", self.subject, self.predicate, self.object)
     }
 
@@ -145,18 +145,18 @@ fn known_spelling(facts: &[Fact], name: &str) -> String {
 }
 
 pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
+    let arguments = &call.arguments;
     let statement = Statement::of(call)?;
-    let valid_from = given::date(given, "valid_from")?;
-    let valid_to = given::date(given, "valid_to")?;
+    let valid_from = parse::date(arguments, "valid_from")?;
+    let valid_to = parse::date(arguments, "valid_to")?;
     if let (Some(from), Some(to)) = (&valid_from, &valid_to)
         && inverted(from, to)
     {
         return refuse(format!("valid_to `{to}` is before valid_from `{from}`"));
     }
-    let closet = given::text(given, "source_closet")?;
-    let file = given::text(given, "source_file")?;
-    let drawer = given::text(given, "source_drawer_id")?;
+    let closet = parse::text(arguments, "source_closet")?;
+    let file = parse::text(arguments, "source_file")?;
+    let drawer = parse::text(arguments, "source_drawer_id")?;
     let palace = call.palace_to_write()?;
     // Secrets are masked before facts are compared and the id is derived, because both refer to the
     // stored fact.
@@ -216,14 +216,14 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
 }
 
 fn added(call: &Call<'_>, id: &str, statement: &Statement<'_>, warnings: &[Warning]) -> Value {
-    let mut answer = json!({"success": true, "triple_id": id, "fact": statement.told()});
+    let mut answer = json!({"success": true, "triple_id": id, "fact": statement.sentence()});
     warn(call, &mut answer, warnings);
     answer
 }
 
 pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
     let statement = Statement::of(call)?;
-    let ended = given::date(&call.arguments, "ended")?.unwrap_or_else(today);
+    let ended = parse::date(&call.arguments, "ended")?.unwrap_or_else(today);
     let mut warnings = Vec::new();
     let mut facts = match existing(call)? {
         Some(palace) => statement.facts(&palace)?,
@@ -250,7 +250,7 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
         };
         call.palace()?.invalidate_facts(&request)?;
     }
-    let mut answer = json!({"success": true, "fact": statement.told(), "ended": ended});
+    let mut answer = json!({"success": true, "fact": statement.sentence(), "ended": ended});
     warn(call, &mut answer, &warnings);
     Ok(answer)
 }
@@ -266,11 +266,11 @@ fn flagged_fact(mut shown: Value, fact: &Fact) -> Value {
 }
 
 pub(super) fn kg_timeline(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let limit = given::whole(given, "limit", 100, (1, 100))?;
-    let offset = given::whole(given, "offset", 0, (0, usize::MAX))?;
-    let entity = given::text(given, "entity")?
-        .map(|entity| given::entity(entity, "entity"))
+    let arguments = &call.arguments;
+    let limit = parse::whole(arguments, "limit", 100, (1, 100))?;
+    let offset = parse::whole(arguments, "offset", 0, (0, usize::MAX))?;
+    let entity = parse::text(arguments, "entity")?
+        .map(|entity| parse::entity(entity, "entity"))
         .transpose()?;
     let (facts, total) = match (existing(call)?, entity) {
         (None, _) => (Vec::new(), 0),

@@ -11,9 +11,9 @@ use loci_palace::{
 use serde_json::{Value, json};
 
 use super::drawers::{self, Drawer, PARENTS, TOTAL};
-use super::given;
 use super::outcome::{Outcome, refuse, report_masked, warn};
 use super::overview::not_found;
+use super::parse;
 use super::recipe;
 use crate::tool::Call;
 
@@ -21,15 +21,15 @@ use crate::tool::Call;
 const PART: usize = 800;
 
 pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let wing = given::required(given, "wing")?;
-    let room = given::required(given, "room")?;
-    let content = given::required(given, "content")?;
-    let wing = given::name(wing, "wing")?;
-    let room = given::name(room, "room")?;
-    let content = given::content(content)?;
-    let source = given::text(given, "source_file")?.unwrap_or_default();
-    let added_by = given::text(given, "added_by")?.unwrap_or("mcp");
+    let arguments = &call.arguments;
+    let wing = parse::required(arguments, "wing")?;
+    let room = parse::required(arguments, "room")?;
+    let content = parse::required(arguments, "content")?;
+    let wing = parse::name(wing, "wing")?;
+    let room = parse::name(room, "room")?;
+    let content = parse::content(content)?;
+    let source = parse::text(arguments, "source_file")?.unwrap_or_default();
+    let added_by = parse::text(arguments, "added_by")?.unwrap_or("mcp");
     let now = now();
     let metadata = texts(&[
         ("wing", wing),
@@ -84,11 +84,11 @@ fn already(id: &str) -> Value {
 }
 
 pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let id = given::required(given, "drawer_id")?;
-    let content = given::text(given, "content")?;
-    let wing = given::text(given, "wing")?;
-    let room = given::text(given, "room")?;
+    let arguments = &call.arguments;
+    let id = parse::required(arguments, "drawer_id")?;
+    let content = parse::text(arguments, "content")?;
+    let wing = parse::text(arguments, "wing")?;
+    let room = parse::text(arguments, "room")?;
     if content.is_none() && wing.is_none() && room.is_none() {
         return Ok(json!({"success": true, "drawer_id": id, "noop": true}));
     }
@@ -96,12 +96,12 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
     let Some(drawer) = found(&palace, id)? else {
         return refuse(not_found(id));
     };
-    let content = content.map(given::content).transpose()?;
+    let content = content.map(parse::content).transpose()?;
     let mut masked = MaskTally::new();
     let content = content.map(|content| palace.masked(content, &mut masked));
     let content = content.as_deref();
-    let wing = wing.map(|wing| given::name(wing, "wing")).transpose()?;
-    let room = room.map(|room| given::name(room, "room")).transpose()?;
+    let wing = wing.map(|wing| parse::name(wing, "wing")).transpose()?;
+    let room = room.map(|room| parse::name(room, "room")).transpose()?;
     let mut changes = texts(&[("last_modified", &now())]);
     for (key, name) in [("wing", wing), ("room", room)] {
         changes
@@ -127,7 +127,12 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         let written = palace.rewrite(&request)?;
         (ids, written.warnings, written.masked)
     };
-    let place = |key: &str| changes.get_str(key).unwrap_or(drawer.said(key)).to_owned();
+    let place = |key: &str| {
+        changes
+            .get_str(key)
+            .unwrap_or(drawer.metadata_text(key))
+            .to_owned()
+    };
     let mut answer = json!({
         "success": true,
         "drawer_id": id,
@@ -173,7 +178,7 @@ fn rewritten(drawer: &Drawer, content: Option<&str>, changes: &Metadata) -> rewr
 }
 
 pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
-    let id = given::required(&call.arguments, "drawer_id")?;
+    let id = parse::required(&call.arguments, "drawer_id")?;
     let palace = call.palace()?;
     let Some(drawer) = found(&palace, id)? else {
         return refuse(not_found(id));

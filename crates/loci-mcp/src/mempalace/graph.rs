@@ -8,9 +8,9 @@ use loci_palace::{Collection, Filter, MetaValue, Result, Selection};
 use serde_json::{Value, json};
 
 use super::drawers;
-use super::given;
 use super::outcome::Outcome;
 use super::overview::{Places, places};
+use super::parse;
 use crate::arguments::shortened;
 use crate::tool::Call;
 
@@ -93,8 +93,8 @@ fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<Rea
 }
 
 pub(super) fn traverse(call: &Call<'_>) -> Outcome<Value> {
-    let start = given::required(&call.arguments, "start_room")?;
-    let max_hops = given::whole(&call.arguments, "max_hops", 2, (1, 10))?;
+    let start = parse::required(&call.arguments, "start_room")?;
+    let max_hops = parse::whole(&call.arguments, "max_hops", 2, (1, 10))?;
     let palace = call.palace()?;
     let Some(collection) = drawers::collection(&palace)? else {
         return Ok(unknown(start, &BTreeMap::new()));
@@ -139,8 +139,8 @@ fn unknown(room: &str, rooms: &BTreeMap<String, Room>) -> Value {
 
 pub(super) fn find_tunnels(call: &Call<'_>) -> Outcome<Value> {
     let wanted = [
-        given::optional_name(&call.arguments, "wing_a")?,
-        given::optional_name(&call.arguments, "wing_b")?,
+        parse::optional_name(&call.arguments, "wing_a")?,
+        parse::optional_name(&call.arguments, "wing_b")?,
     ];
     let palace = call.palace()?;
     let Some(collection) = drawers::collection(&palace)? else {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_that_is_not_there_is_told_with_similar_ones() {
+    fn a_room_that_is_not_there_is_reported_with_similar_ones() {
         let answer = unknown("kit", &example());
         assert_eq!(answer["suggestions"], json!(["kitchen"]));
         let answer = unknown("boat-kitchen", &example());

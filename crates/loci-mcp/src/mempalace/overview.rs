@@ -8,8 +8,8 @@ use loci_palace::{
 use serde_json::{Value, json};
 
 use super::drawers::{self, Page};
-use super::given;
 use super::outcome::{Outcome, hint, refuse};
+use super::parse;
 use super::window::Window;
 use crate::arguments::shortened;
 use crate::tool::Call;
@@ -150,7 +150,7 @@ pub(super) fn list_wings(call: &Call<'_>) -> Outcome<Value> {
 }
 
 pub(super) fn list_rooms(call: &Call<'_>) -> Outcome<Value> {
-    let wing = given::optional_name(&call.arguments, "wing")?;
+    let wing = parse::optional_name(&call.arguments, "wing")?;
     let here = wing.map_or_else(Selection::all, |wing| {
         Selection::matching(Filter::eq("wing", wing))
     });
@@ -168,14 +168,14 @@ pub(super) fn get_taxonomy(call: &Call<'_>) -> Outcome<Value> {
 }
 
 pub(super) fn get_drawer(call: &Call<'_>) -> Outcome<Value> {
-    let id = given::required(&call.arguments, "drawer_id")?;
+    let id = parse::required(&call.arguments, "drawer_id")?;
     let palace = call.palace()?;
     let found = match drawers::collection(&palace)? {
         Some(collection) => drawers::find(collection.as_ref(), id)?,
         None => None,
     };
     match found {
-        Some(drawer) => Ok(super::search::flagged(drawer.shown(), "content")),
+        Some(drawer) => Ok(super::search::flagged(drawer.to_json(), "content")),
         None => refuse(not_found(id)),
     }
 }
@@ -186,9 +186,9 @@ pub(super) fn not_found(id: &str) -> String {
 }
 
 pub(super) fn list_drawers(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let limit = given::whole(given, "limit", 20, PAGE)?;
-    let offset = given::whole(given, "offset", 0, (0, usize::MAX))?;
+    let arguments = &call.arguments;
+    let limit = parse::whole(arguments, "limit", 20, PAGE)?;
+    let offset = parse::whole(arguments, "offset", 0, (0, usize::MAX))?;
     let (filters, window) = scope(call)?;
     let palace = call.palace()?;
     let page = match drawers::collection(&palace)? {
@@ -216,13 +216,13 @@ pub(super) fn list_drawers(call: &Call<'_>) -> Outcome<Value> {
 pub(super) fn scope(call: &Call<'_>) -> Outcome<(Vec<Filter>, Window)> {
     let mut filters = Vec::new();
     for key in ["wing", "room"] {
-        if let Some(name) = given::optional_name(&call.arguments, key)? {
+        if let Some(name) = parse::optional_name(&call.arguments, key)? {
             filters.push(Filter::eq(key, name));
         }
     }
     let window = Window {
-        since: given::bound(&call.arguments, "since")?,
-        before: given::bound(&call.arguments, "before")?,
+        since: parse::bound(&call.arguments, "since")?,
+        before: parse::bound(&call.arguments, "before")?,
     };
     if window.is_inverted() {
         return refuse("since must be earlier than before");

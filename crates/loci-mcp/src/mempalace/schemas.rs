@@ -34,17 +34,17 @@ const BEFORE: Parameter = (
     "Filed before this ISO date or time",
 );
 const DRAWER: Parameter = ("drawer_id", Type::Text, true, "Id of the drawer");
-const SUBJECT: Parameter = ("subject", Type::Text, true, "Whom or what it is about");
-const PREDICATE: Parameter = ("predicate", Type::Text, true, "What is said, e.g. works_on");
-const OBJECT: Parameter = ("object", Type::Text, true, "Whom or what it relates to");
-const AGENT: Parameter = ("agent_name", Type::Text, true, "Whose diary");
+const SUBJECT: Parameter = ("subject", Type::Text, true, "Subject of the fact");
+const PREDICATE: Parameter = ("predicate", Type::Text, true, "Relation, e.g. works_on");
+const OBJECT: Parameter = ("object", Type::Text, true, "Object of the fact");
+const AGENT: Parameter = ("agent_name", Type::Text, true, "Agent name");
 
 fn parameters(tool: &str) -> &'static [Parameter] {
     match tool {
         "list_rooms" => &[WING],
         "search" => &[
             ("query", Type::Query, true, "Keywords or a question"),
-            ("limit", Type::Page, false, "Hits at most; 5 unless given"),
+            ("limit", Type::Page, false, "Maximum hits; default 5"),
             WING,
             ROOM,
             (
@@ -59,7 +59,7 @@ fn parameters(tool: &str) -> &'static [Parameter] {
                 "max_distance",
                 Type::Number,
                 false,
-                "Leave out what is farther (0 same, 2 opposite); 1.5 unless given, 0 for no limit",
+                "Maximum distance (0 same, 2 opposite); default 1.5, 0 for no limit",
             ),
             (
                 "candidate_strategy",
@@ -83,7 +83,7 @@ fn parameters(tool: &str) -> &'static [Parameter] {
                 "threshold",
                 Type::Number,
                 false,
-                "Similarity from which it counts; 0.9 unless given",
+                "Minimum similarity; default 0.9",
             ),
         ],
         "get_drawer" | "delete_drawer" => &[DRAWER],
@@ -92,25 +92,15 @@ fn parameters(tool: &str) -> &'static [Parameter] {
             ROOM,
             SINCE,
             BEFORE,
-            (
-                "limit",
-                Type::Page,
-                false,
-                "Drawers at most; 20 unless given",
-            ),
-            ("offset", Type::Offset, false, "Drawers to leave out first"),
+            ("limit", Type::Page, false, "Maximum drawers; default 20"),
+            ("offset", Type::Offset, false, "Drawers to skip"),
         ],
         "add_drawer" => &[
-            ("wing", Type::Text, true, "Whose or which project's"),
-            ("room", Type::Text, true, "What it is about"),
+            ("wing", Type::Text, true, "Person or project"),
+            ("room", Type::Text, true, "Topic"),
             ("content", Type::Text, true, "The text, word for word"),
-            ("source_file", Type::Text, false, "Where it comes from"),
-            (
-                "added_by",
-                Type::Text,
-                false,
-                "Who files it; mcp unless given",
-            ),
+            ("source_file", Type::Text, false, "Its source"),
+            ("added_by", Type::Text, false, "Author; default mcp"),
         ],
         "update_drawer" => &[
             DRAWER,
@@ -119,18 +109,18 @@ fn parameters(tool: &str) -> &'static [Parameter] {
             ("room", Type::Text, false, "New room"),
         ],
         "kg_query" => &[
-            ("entity", Type::Text, true, "Whom or what to ask about"),
+            ("entity", Type::Text, true, "Entity to look up"),
             (
                 "as_of",
                 Type::Text,
                 false,
-                "Only what held then: a date or a moment in UTC",
+                "Only facts valid then: a date or UTC time",
             ),
             (
                 "direction",
                 Type::Text,
                 false,
-                "outgoing, incoming or both; both unless given",
+                "outgoing, incoming or both; default both",
             ),
         ],
         "kg_add" => &[
@@ -141,62 +131,37 @@ fn parameters(tool: &str) -> &'static [Parameter] {
                 "valid_from",
                 Type::Text,
                 false,
-                "Since when: YYYY-MM-DD or a moment in UTC",
+                "Start: YYYY-MM-DD or a UTC time",
             ),
-            ("valid_to", Type::Text, false, "Until when"),
+            ("valid_to", Type::Text, false, "End"),
             ("source_closet", Type::Text, false, "Kept with the fact"),
             ("source_file", Type::Text, false, "Kept with the fact"),
-            (
-                "source_drawer_id",
-                Type::Text,
-                false,
-                "The drawer it is taken from",
-            ),
+            ("source_drawer_id", Type::Text, false, "Its source drawer"),
         ],
         "kg_invalidate" => &[
             SUBJECT,
             PREDICATE,
             OBJECT,
-            (
-                "ended",
-                Type::Text,
-                false,
-                "Since when it no longer holds; today unless given",
-            ),
+            ("ended", Type::Text, false, "When it ended; default today"),
         ],
         "kg_timeline" => &[
             ("entity", Type::Text, false, "Only facts that name it"),
-            (
-                "limit",
-                Type::Page,
-                false,
-                "Facts at most; 100 unless given",
-            ),
-            ("offset", Type::Offset, false, "Facts to leave out first"),
+            ("limit", Type::Page, false, "Maximum facts; default 100"),
+            ("offset", Type::Offset, false, "Facts to skip"),
         ],
         "traverse" => &[
             ("start_room", Type::Text, true, "Where to start"),
-            ("max_hops", Type::Whole, false, "1 to 10; 2 unless given"),
+            ("max_hops", Type::Whole, false, "1 to 10; default 2"),
         ],
         "find_tunnels" => &[
             ("wing_a", Type::Text, false, "Only rooms of this wing"),
-            ("wing_b", Type::Text, false, "that also stand in this one"),
+            ("wing_b", Type::Text, false, "that are also in this one"),
         ],
         "diary_write" => &[
             AGENT,
             ("entry", Type::Text, false, "The text"),
-            (
-                "topic",
-                Type::Text,
-                false,
-                "What it is about; general unless given",
-            ),
-            (
-                "wing",
-                Type::Text,
-                false,
-                "Where it stands; the agent's own unless given",
-            ),
+            ("topic", Type::Text, false, "Topic; default general"),
+            ("wing", Type::Text, false, "Wing; default the agent's own"),
             ("content", Type::Text, false, "Another name for entry"),
         ],
         "diary_read" => &[
@@ -205,7 +170,7 @@ fn parameters(tool: &str) -> &'static [Parameter] {
                 "last_n",
                 Type::Whole,
                 false,
-                "Entries at most, to 100; 10 unless given",
+                "Maximum entries, to 100; default 10",
             ),
             WING,
         ],

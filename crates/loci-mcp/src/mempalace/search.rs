@@ -6,9 +6,9 @@ use loci_palace::{Advice, Filter, MatchedVia, Warning, check_duplicate, instruct
 use serde_json::{Value, json};
 
 use super::drawers::{self, base_name, preview};
-use super::given;
 use super::outcome::{Outcome, Refusal, refuse, warn};
 use super::overview::scope;
+use super::parse;
 use super::question;
 use super::window::Window;
 use crate::tool::Call;
@@ -19,12 +19,12 @@ const MOST_TEXT: usize = 10_000;
 const MOST_SIMILAR: usize = 5;
 
 pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let asked = given::required(given, "query")?;
-    let limit = given::whole(given, "limit", 5, (1, 100))?;
-    let max_distance = given::number(given, "max_distance")?.unwrap_or(1.5);
+    let arguments = &call.arguments;
+    let asked = parse::required(arguments, "query")?;
+    let limit = parse::whole(arguments, "limit", 5, (1, 100))?;
+    let max_distance = parse::number(arguments, "max_distance")?.unwrap_or(1.5);
     let (mut filters, window) = scope(call)?;
-    let source = given::source(given)?;
+    let source = parse::source(arguments)?;
     filters.extend(source.map(|source| Filter::eq("source_file", source)));
     let mut warnings = without_meaning(call)?;
     let question = question::asked(asked);
@@ -40,7 +40,7 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     let (results, in_scope) = match &found {
         Some(found) => {
             warnings.extend(found.warnings.iter().cloned());
-            let hits = found.hits.iter().filter_map(shown);
+            let hits = found.hits.iter().filter_map(hit_json);
             (hits.collect(), found.in_scope)
         }
         None => (Vec::new(), 0),
@@ -48,7 +48,7 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     if results.iter().any(|hit| hit.get("flags").is_some()) {
         warnings.push(Warning::InstructionLike);
     }
-    let echoed = |key: &str| given.value(key).cloned().unwrap_or_default();
+    let echoed = |key: &str| arguments.value(key).cloned().unwrap_or_default();
     let mut answer = json!({
         "query": question.text,
         "filters": {
@@ -71,7 +71,7 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
         });
         answer.insert("sanitizer".into(), sanitizer);
     }
-    let context = given::text(given, "context")?.unwrap_or_default();
+    let context = parse::text(arguments, "context")?.unwrap_or_default();
     if let (false, Some(answer)) = (context.is_empty(), answer.as_object_mut()) {
         answer.insert("context_received".into(), true.into());
     }
@@ -102,24 +102,24 @@ fn found(
 }
 
 fn trimmed<'a>(call: &Call<'a>, key: &str) -> Outcome<Option<&'a str>> {
-    given::optional_name(&call.arguments, key)
+    parse::optional_name(&call.arguments, key)
 }
 
 /// Settings of MemPalace's engine that Loci does not use. They are validated as in MemPalace, and a
 /// warning says that they have no effect.
 fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
-    let given = &call.arguments;
+    let arguments = &call.arguments;
     for (key, choices) in [
         ("candidate_strategy", ["vector", "union"]),
         ("query_task", ["search", "code"]),
     ] {
-        let value = given::text(given, key)?.filter(|value| !value.is_empty());
+        let value = parse::text(arguments, key)?.filter(|value| !value.is_empty());
         if value.is_some_and(|value| !choices.contains(&value)) {
             return refuse(format!("{key} must be one of: {}", choices.join(", ")));
         }
     }
     for key in ["cli_compatible", "include_media"] {
-        given.flag(key).map_err(Refusal::Call)?;
+        arguments.flag(key).map_err(Refusal::Call)?;
     }
     let told = [
         (
@@ -140,7 +140,7 @@ fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
         ),
     ];
     let changed = told.into_iter().filter(|(key, usual, _)| {
-        let value = given.value(key);
+        let value = arguments.value(key);
         value.is_some_and(|value| value != usual)
     });
     Ok(changed
@@ -152,7 +152,7 @@ fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
 }
 
 /// A hit under MemPalace's keys; `None` for a brief answer, which lacks most of them.
-fn shown(hit: &Hit) -> Option<Value> {
+fn hit_json(hit: &Hit) -> Option<Value> {
     let details = hit.details.as_ref()?;
     let said = |key: &str| {
         details
@@ -231,8 +231,8 @@ fn moment(milliseconds: i64) -> String {
 }
 
 pub(super) fn duplicates(call: &Call<'_>) -> Outcome<Value> {
-    let content = given::required(&call.arguments, "content")?;
-    let threshold = given::number(&call.arguments, "threshold")?
+    let content = parse::required(&call.arguments, "content")?;
+    let threshold = parse::number(&call.arguments, "threshold")?
         .unwrap_or(0.9)
         .clamp(0.0, 1.0);
     #[expect(

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::sections::{self, hash_range, survey};
 use super::stat::Opened;
 use super::{
-    CONVERSATION, EXPORT, Manner, Reading, Tree, WHOLE_BYTES, base, own_keys, set, set_lines,
+    CONVERSATION, EXPORT, Reading, TextOptions, Tree, WHOLE_BYTES, base, own_keys, set, set_lines,
 };
 use crate::intake::{Intake, first_half, hash_of, without_lines};
 use crate::place::{self, Located, Placement};
@@ -63,7 +63,7 @@ impl Mark {
 
 pub(super) fn read(
     tree: &Tree,
-    manner: Manner,
+    text_options: TextOptions,
     item: &Item,
     format: Format,
     mut opened: Opened,
@@ -86,7 +86,7 @@ pub(super) fn read(
     let miner = ConversationMiner {
         bytes: survey.whole,
         tree,
-        manner,
+        text_options,
         item,
         format,
         whole: with_companions(tree, format, Path::new(&item.name), survey.whole),
@@ -201,7 +201,7 @@ fn section_of(name: &str, place: &Placement, hash: SourceHash) -> Section {
 
 struct ConversationMiner<'a> {
     tree: &'a Tree,
-    manner: Manner,
+    text_options: TextOptions,
     item: &'a Item,
     format: Format,
     whole: SourceHash,
@@ -373,7 +373,7 @@ impl ConversationMiner<'_> {
     /// secrets are masked.
     fn kept(&self, mark: &Mark) -> Mark {
         let mut mark = mark.clone();
-        if self.manner.keep_secrets {
+        if self.text_options.keep_secrets {
             return mark;
         }
         let Some(title) = &mut mark.conversation.title else {
@@ -544,7 +544,7 @@ impl ConversationMiner<'_> {
             ("branch", &conversation.branch),
         ] {
             if let Some(value) = value.as_ref().filter(|value| !value.trim().is_empty()) {
-                let value = intake.masking(value, Setting::Plain, self.manner.keep_secrets);
+                let value = intake.masking(value, Setting::Plain, self.text_options.keep_secrets);
                 set(&mut common, key, value.as_ref());
             }
         }
@@ -576,7 +576,7 @@ impl ConversationMiner<'_> {
         held: &HashSet<SourceHash>,
         intake: &mut Intake<'_>,
     ) -> Result<String> {
-        let masked = intake.masking(text, Setting::Plain, self.manner.keep_secrets);
+        let masked = intake.masking(text, Setting::Plain, self.text_options.keep_secrets);
         let (given, text) = (text, masked.as_ref());
         let holes = intake.forgotten_in_any_form(given, text, Setting::Plain, place)?;
         if holes.is_empty() || held.contains(&hash_of(text.as_bytes())) {

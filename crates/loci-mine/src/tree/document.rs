@@ -7,7 +7,7 @@ use loci_core::{Error, MetaValue, Metadata, Piece, Result, TextPlace};
 use serde::{Deserialize, Serialize};
 
 use super::stat::Opened;
-use super::{FILE, Manner, Tree, base, is_reserved, own_keys, set, set_lines};
+use super::{FILE, TextOptions, Tree, base, is_reserved, own_keys, set, set_lines};
 use crate::document::{self, Format};
 use crate::intake::{Intake, hash_of, without_lines};
 use crate::place::Placement;
@@ -38,7 +38,7 @@ pub(super) fn is_utf8(head: &[u8]) -> bool {
 
 pub(super) fn read(
     tree: &Tree,
-    manner: Manner,
+    text_options: TextOptions,
     item: &Item,
     opened: Opened,
     intake: &mut Intake<'_>,
@@ -63,7 +63,7 @@ pub(super) fn read(
         Err(skip) => return leave_out(item, skip.to_string(), intake),
     };
     let text = Text {
-        manner,
+        options: text_options,
         name: &item.name,
         format: &document.format,
         whole: true,
@@ -190,7 +190,7 @@ fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<
 
 /// A text to be split into pieces.
 pub(super) struct Text<'a> {
-    pub(super) manner: Manner,
+    pub(super) options: TextOptions,
     pub(super) name: &'a str,
     pub(super) format: &'a Format,
     /// Whether the text is the whole file.
@@ -219,7 +219,7 @@ impl Text<'_> {
         intake: &mut Intake<'_>,
     ) -> Result<(Vec<Piece>, Trail)> {
         let setting = loci_secrets::setting_of(Path::new(self.name));
-        let masked = intake.masking(text, setting, self.manner.keep_secrets);
+        let masked = intake.masking(text, setting, self.options.keep_secrets);
         let (given, text) = (text, masked.as_ref());
         let holes: Vec<(u32, u32)> = intake
             .forgotten_in_any_form(given, text, setting, self.place(first_line))?
@@ -227,7 +227,7 @@ impl Text<'_> {
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();
         let held = intake.held_texts(self.name)?;
-        let mut split = split::split(text, self.format, &self.manner.size, first_line, trail);
+        let mut split = split::split(text, self.format, &self.options.size, first_line, trail);
         if !holes.is_empty() {
             leave_out_titles(&mut split, text, first_line, &holes);
         }

@@ -3,13 +3,13 @@
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use loci_core::{Error, Result};
+use loci_core::{Error, Metadata, Piece, Result, SourceHash};
 use serde::{Deserialize, Serialize};
 
 use super::document::{Text, drops};
 use super::sections::{self, survey};
 use super::stat::Opened;
-use super::{FILE, Manner, Tree, base};
+use super::{FILE, TextOptions, Tree, base};
 use crate::document::Format;
 use crate::intake::{Intake, hash_of};
 use crate::source::{Item, Read, Section};
@@ -33,9 +33,19 @@ struct Mark {
     trail: Trail,
 }
 
+impl Mark {
+    /// The mark of the first section.
+    fn first() -> Self {
+        Self {
+            line: 1,
+            ..Self::default()
+        }
+    }
+}
+
 pub(super) fn read(
     tree: &Tree,
-    manner: Manner,
+    text_options: TextOptions,
     item: &Item,
     format: &Format,
     mut opened: Opened,
@@ -68,12 +78,10 @@ pub(super) fn read(
     let moved_place = before
         .head()
         .is_some_and(|head| head.wing != place.wing || head.room != place.room);
-    // A section at the end of the file may have ended in the middle of a chunk.
-    let ended = !marks.is_empty() && survey.same == marks.len();
-    let kept = if moved_place || intake.reads_all() {
-        0
+    let (mut number, mark) = if moved_place || intake.reads_all() {
+        (0, Mark::first())
     } else {
-        survey.same.saturating_sub(usize::from(ended))
+        resume(&marks, survey.same)
     };
     let head = Section {
         name: item.name.clone(),
@@ -83,45 +91,100 @@ pub(super) fn read(
         ..Section::default()
     };
     let begun = intake.begin(&before, &head)?;
-    let mut mark = match kept.checked_sub(1).and_then(|last| marks.get(last)) {
-        Some(_) => marks.get(kept).map(|(mark, _)| mark.clone()),
-        None => None,
-    }
-    .unwrap_or(Mark {
-        line: 1,
-        ..Mark::default()
-    });
-    let mut number = if mark.start == 0 { 0 } else { kept as u32 };
-    let text = Text {
-        manner,
-        name: &item.name,
-        format,
-        whole: false,
-    };
-    let common = base(&item.name, &place);
     opened
         .file
         .seek(SeekFrom::Start(mark.start))
         .map_err(fail)?;
     let left = opened.stat.size - mark.start.min(opened.stat.size);
-    let mut reader = BufReader::with_capacity(1 << 20, (&mut opened.file).take(left));
-    let mut carried: Vec<u8> = Vec::new();
+    let mut cutter = Cutter {
+        reader: BufReader::with_capacity(1 << 20, (&mut opened.file).take(left)),
+        text: Text {
+            options: text_options,
+            name: &item.name,
+            format,
+            whole: false,
+        },
+        common: base(&item.name, &place),
+        mark,
+        carried: Vec::new(),
+    };
     loop {
         if intake.is_stopped() {
             return Ok(Read::Skipped(
                 "stopped in the middle; the next run continues".into(),
             ));
         }
-        let mut bytes = std::mem::take(&mut carried);
-        let at_end = fill(&mut reader, &mut bytes).map_err(fail)?;
-        if bytes.is_empty() {
+        let Some(cut) = cutter.next(path, intake)? else {
             break;
+        };
+        number += 1;
+        let section = Section {
+            name: item.name.clone(),
+            number,
+            kind: FILE,
+            place: place.clone(),
+            hash: cut.hash,
+            mark: serde_json::to_string(&cut.mark).unwrap_or_default(),
+            pieces: Some(cut.pieces),
+            drops: drops(&before),
+            grows: false,
+        };
+        intake.section(&begun, section)?;
+    }
+    // The filed bytes must be the hashed ones. Otherwise the source stays incomplete and is read
+    // again.
+    sections::require_same(path, opened.stat.size, &survey.whole)?;
+    intake.finish(&begun, &head, number)?;
+    Ok(Read::Filed)
+}
+
+/// How many sections are kept, and where the next one begins, if the first `same` are unchanged.
+fn resume(marks: &[(Mark, SourceHash)], same: usize) -> (u32, Mark) {
+    // A section at the end of the file may have ended in the middle of a chunk.
+    let ended = !marks.is_empty() && same == marks.len();
+    let kept = same.saturating_sub(usize::from(ended));
+    match marks.get(kept).filter(|_| kept > 0) {
+        Some((mark, _)) if mark.start > 0 => (kept as u32, mark.clone()),
+        _ => (0, Mark::first()),
+    }
+}
+
+/// Cuts a file into sections, from a mark on.
+struct Cutter<'a, R> {
+    reader: R,
+    text: Text<'a>,
+    /// The metadata of every piece.
+    common: Metadata,
+    /// Where the next section begins.
+    mark: Mark,
+    /// Bytes after the last chunk of the section before.
+    carried: Vec<u8>,
+}
+
+/// One section of a file.
+struct Cut {
+    mark: Mark,
+    hash: SourceHash,
+    pieces: Vec<Piece>,
+}
+
+impl<R: BufRead> Cutter<'_, R> {
+    /// The next section, or `None` at the end of the file.
+    fn next(&mut self, path: &Path, intake: &mut Intake<'_>) -> Result<Option<Cut>> {
+        let mut bytes = std::mem::take(&mut self.carried);
+        let at_end = fill(&mut self.reader, &mut bytes)
+            .map_err(|error| Error::io("cannot read", path, error))?;
+        if bytes.is_empty() {
+            return Ok(None);
         }
+        let mut mark = std::mem::take(&mut self.mark);
         let words = String::from_utf8_lossy(&bytes);
-        let (mut pieces, trail) = text.pieces(&words, mark.line, &mark.trail, &common, intake)?;
+        let (mut pieces, trail) =
+            self.text
+                .pieces(&words, mark.line, &mark.trail, &self.common, intake)?;
         let last_part = number_parts(&mut pieces, &mark);
         let ends_line = bytes.last() == Some(&b'\n');
-        let mut next = Mark {
+        self.mark = Mark {
             start: mark.start + bytes.len() as u64,
             parts: if ends_line { 0 } else { last_part },
             line: mark.line + memchr::memchr_iter(b'\n', &bytes).count() as u32,
@@ -131,35 +194,21 @@ pub(super) fn read(
         if !at_end && let Some(line) = last_line(&pieces).filter(|line| *line > mark.line) {
             let offset = offset_of_line(&bytes, line - mark.line);
             pieces.retain(|piece| line_of(piece) < line);
-            carried = bytes.split_off(offset.min(bytes.len()));
-            next = Mark {
+            self.carried = bytes.split_off(offset.min(bytes.len()));
+            self.mark = Mark {
                 start: mark.start + bytes.len() as u64,
                 line,
                 trail,
                 ..Mark::default()
             };
         }
-        number += 1;
         mark.end = mark.start + bytes.len() as u64;
-        let section = Section {
-            name: item.name.clone(),
-            number,
-            kind: FILE,
-            place: place.clone(),
+        Ok(Some(Cut {
+            mark,
             hash: hash_of(&bytes),
-            mark: serde_json::to_string(&mark).unwrap_or_default(),
-            pieces: Some(pieces),
-            drops: drops(&before),
-            grows: false,
-        };
-        intake.section(&begun, section)?;
-        mark = next;
+            pieces,
+        }))
     }
-    // The filed bytes must be the hashed ones. Otherwise the source stays incomplete and is read
-    // again.
-    sections::require_same(path, opened.stat.size, &survey.whole)?;
-    intake.finish(&begun, &head, number)?;
-    Ok(Read::Filed)
 }
 
 /// Reads one section up to the end of a line. Returns `true` at the end of the file.
@@ -188,7 +237,7 @@ fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool>
 
 /// Numbers the parts of a line that continues from the section before. Returns the last part of the
 /// last line.
-fn number_parts(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
+fn number_parts(pieces: &mut [Piece], mark: &Mark) -> u32 {
     let mut last = (mark.line, mark.parts);
     for piece in pieces {
         let line = line_of(piece);
@@ -202,14 +251,14 @@ fn number_parts(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
     last.1
 }
 
-fn line_of(piece: &loci_core::Piece) -> u32 {
+fn line_of(piece: &Piece) -> u32 {
     match piece.metadata.get("start_line") {
         Some(loci_core::MetaValue::Int(line)) => u32::try_from(*line).unwrap_or_default(),
         _ => 0,
     }
 }
 
-fn last_line(pieces: &[loci_core::Piece]) -> Option<u32> {
+fn last_line(pieces: &[Piece]) -> Option<u32> {
     pieces.iter().map(line_of).max()
 }
 

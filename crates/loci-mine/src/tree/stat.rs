@@ -9,7 +9,7 @@ use loci_core::Stat;
 use loci_core::clock::{nanoseconds, now_ns};
 use loci_files::foreign::ForeignFile;
 
-use crate::walk::{FoundFile, Met, Reach, Rules};
+use crate::walk::{FoundFile, Reach, Rules, WalkEntry};
 use loci_files::allowed::AllowedRoots;
 use loci_transcripts::{self as transcripts, Format};
 
@@ -140,7 +140,7 @@ pub(super) fn visit(
     files: &[PathBuf],
     rules: &Rules,
     allowed: &AllowedRoots,
-    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+    each: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
 ) -> loci_core::Result<()> {
     let mut reach = Reach::within(roots, rules, allowed)?;
     for path in files {
@@ -171,7 +171,7 @@ mod tests {
         }
         let mut found = Vec::new();
         walk(&[at("tree")], &Rules::default(), &mut |met| {
-            if let Met::File(file) = met {
+            if let WalkEntry::File(file) = met {
                 found.push(file.path);
             }
             ControlFlow::Continue(())

@@ -33,7 +33,7 @@ pub(crate) enum Verdict {
     /// The path is admitted.
     Admit,
     /// The path is admitted because a list names it explicitly.
-    Asked,
+    Included,
     /// The path is left out.
     Leave,
 }
@@ -126,7 +126,7 @@ impl Gate {
         }
         match self.listed(path, is_folder) {
             (ListVerdict::Leave, _) => return Verdict::Leave,
-            (ListVerdict::Keep, List::Loci | List::Plain) => return Verdict::Asked,
+            (ListVerdict::Keep, List::Loci | List::Plain) => return Verdict::Included,
             // Git tracks many files that should not be mined, so its `!` patterns do not override
             // hidden or vendored.
             (ListVerdict::Keep | ListVerdict::Nothing, _) => {}

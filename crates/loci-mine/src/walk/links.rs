@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::reach::Reach;
 use super::reason;
 use super::roots::{Roots, real_path};
-use super::{FollowLinks, Met, Rules, found};
+use super::{FollowLinks, Rules, WalkEntry, found};
 
 /// The error code of "Too many levels of symbolic links".
 const LOOP: i32 = if cfg!(any(target_os = "linux", target_os = "android")) {
@@ -36,8 +36,8 @@ impl Links {
     }
 
     /// Returns the result for the link at `path`, met in root number `root`.
-    pub(super) fn follow(&mut self, path: &Path, root: usize) -> Met {
-        let skipped = |reason| Met::Skipped {
+    pub(super) fn follow(&mut self, path: &Path, root: usize) -> WalkEntry {
+        let skipped = |reason| WalkEntry::Skipped {
             path: path.to_path_buf(),
             reason,
         };
@@ -48,7 +48,7 @@ impl Links {
             Ok(Ok(target)) => target,
             Ok(Err(reason)) => return skipped(reason),
             Err(error) => {
-                return Met::Failed {
+                return WalkEntry::Failed {
                     path: path.to_path_buf(),
                     error,
                 };
@@ -69,7 +69,7 @@ impl Links {
             Target::File(real) if super::in_palace(&real) => skipped(reason::PALACE),
             Target::File(real) => match fs::symlink_metadata(&real) {
                 Ok(metadata) => found(real, root, &metadata, self.reach.rules()),
-                Err(error) => Met::Failed { path: real, error },
+                Err(error) => WalkEntry::Failed { path: real, error },
             },
         }
     }

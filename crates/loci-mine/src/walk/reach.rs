@@ -12,7 +12,7 @@ use super::gate::Gate;
 use super::links::{Target, target};
 use super::roots::Roots;
 use super::tour::{failed, skipped};
-use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
+use super::{FollowLinks, Rules, WalkEntry, is_too_large, reason, single};
 use loci_files::allowed::AllowedRoots;
 
 /// The paths that a walk of some roots would meet. The lists of a folder are read at the first
@@ -94,7 +94,7 @@ impl Reach {
     /// Returns the walk's result for this path, for a caller that received a change. `None` when
     /// the walk would not reach it, when nothing exists there, and for a folder. A link to a file
     /// gives that file.
-    pub fn meet(&mut self, path: &Path) -> Option<Met> {
+    pub fn meet(&mut self, path: &Path) -> Option<WalkEntry> {
         let path = self.roots.moved(path);
         let (number, _) = self.roots.around(&path)?;
         let kind: FileType = match fs::symlink_metadata(&path) {

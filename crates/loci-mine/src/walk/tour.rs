@@ -12,7 +12,7 @@ use super::links::Links;
 use super::reason;
 use super::roots::Roots;
 use super::signs::Signs;
-use super::{Met, found};
+use super::{WalkEntry, found};
 use loci_files::allowed::is_outside;
 
 /// One step of a tour.
@@ -22,10 +22,10 @@ pub(crate) enum Visit<'a> {
     /// The last announced folder is not entered, because of its content.
     Back(&'a Path),
     /// A path that the rules admit.
-    Met(Met),
+    Entry(WalkEntry),
     /// A folder that the rules leave out.
     Left,
-    /// A folder or file could not be examined. The `Met` before it gives the reason.
+    /// A folder or file could not be examined. The `WalkEntry` before it gives the reason.
     Unread,
 }
 
@@ -117,7 +117,7 @@ impl Tour<'_> {
             Inside::Enter => {}
             Inside::Palace => {
                 each(Visit::Back(&folder))?;
-                each(Visit::Met(skipped(folder, reason::PALACE)))?;
+                each(Visit::Entry(skipped(folder, reason::PALACE)))?;
                 return Continue(None);
             }
             Inside::Leave => {
@@ -128,7 +128,7 @@ impl Tour<'_> {
         }
         if self.links.is_some() {
             for path in odd {
-                each(Visit::Met(skipped(path, reason::NOT_UTF8)))?;
+                each(Visit::Entry(skipped(path, reason::NOT_UTF8)))?;
             }
         }
         entries.sort_unstable_by(|a: &Entry, b| a.name.cmp(&b.name));
@@ -137,7 +137,7 @@ impl Tour<'_> {
             unreadable.push(failed(path, error));
         });
         for met in unreadable {
-            each(Visit::Met(met))?;
+            each(Visit::Entry(met))?;
         }
         Continue(Some(Open {
             folder,
@@ -145,7 +145,7 @@ impl Tour<'_> {
         }))
     }
 
-    fn file(&self, path: PathBuf) -> Option<Met> {
+    fn file(&self, path: PathBuf) -> Option<WalkEntry> {
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => {
                 Some(found(path, self.root, &metadata, self.gate.rules()))
@@ -157,16 +157,19 @@ impl Tour<'_> {
     }
 }
 
-fn report(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+fn report(
+    met: Option<WalkEntry>,
+    each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let Some(met) = met else {
         return Continue(());
     };
     let unread = match &met {
-        Met::File(_) => false,
-        Met::Skipped { reason, .. } => *reason == reason::NO_PERMISSION,
-        Met::Failed { .. } => true,
+        WalkEntry::File(_) => false,
+        WalkEntry::Skipped { reason, .. } => *reason == reason::NO_PERMISSION,
+        WalkEntry::Failed { .. } => true,
     };
-    each(Visit::Met(met))?;
+    each(Visit::Entry(met))?;
     if unread {
         each(Visit::Unread)
     } else {
@@ -174,17 +177,17 @@ fn report(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) 
     }
 }
 
-pub(super) fn skipped(path: PathBuf, reason: &'static str) -> Met {
-    Met::Skipped { path, reason }
+pub(super) fn skipped(path: PathBuf, reason: &'static str) -> WalkEntry {
+    WalkEntry::Skipped { path, reason }
 }
 
-pub(super) fn failed(path: PathBuf, error: io::Error) -> Met {
+pub(super) fn failed(path: PathBuf, error: io::Error) -> WalkEntry {
     if is_outside(&error) {
         skipped(path, reason::NOT_ALLOWED)
     } else if error.kind() == io::ErrorKind::PermissionDenied {
         skipped(path, reason::NO_PERMISSION)
     } else {
-        Met::Failed { path, error }
+        WalkEntry::Failed { path, error }
     }
 }
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::debounce::Debounce;
 use super::folder_watches::{FolderWatches, Full};
-use super::inbox::{Inbox, News};
+use super::inbox::{Inbox, ReportedChanges};
 use super::poll::Poll;
-use super::{Pace, Stir};
+use super::{WatchEvent, WatchTiming};
 use crate::place::SETTINGS_FILE;
 use crate::walk::{
-    Gate, LISTS, Links, Met, Root, Roots, Rules, Target, Tour, Visit, makes_palace, target,
+    Gate, LISTS, Links, Root, Roots, Rules, Target, Tour, Visit, WalkEntry, makes_palace, target,
 };
 
 /// How changes are detected.
@@ -57,7 +57,7 @@ impl<'a> ActiveWatch<'a> {
         roots: Roots,
         given: &'a [PathBuf],
         rules: &Rules,
-        pace: &Pace,
+        timing: &WatchTiming,
         stop: &'a AtomicBool,
         most: usize,
     ) -> Self {
@@ -67,7 +67,7 @@ impl<'a> ActiveWatch<'a> {
             stop,
             most,
             inbox: Arc::new(Inbox::default()),
-            debounce: Debounce::new(pace),
+            debounce: Debounce::new(timing),
             roots,
             anchors: Vec::new(),
             gates: Vec::new(),
@@ -80,10 +80,10 @@ impl<'a> ActiveWatch<'a> {
     pub(super) fn wait(&mut self, longest: Duration) {
         let now = Instant::now();
         let due = self.debounce.due().unwrap_or(now + longest);
-        let news = self
+        let changes = self
             .inbox
             .take(due.saturating_duration_since(now).min(longest));
-        self.read(news);
+        self.read(changes);
     }
 
     /// Examines all files, if the watch polls and the pause is over.
@@ -100,12 +100,12 @@ impl<'a> ActiveWatch<'a> {
     }
 
     /// Returns the report that is due. Everything it names is watched by then.
-    pub(super) fn take(&mut self) -> Option<Stir> {
-        let stir = self.debounce.take(Instant::now())?;
+    pub(super) fn take(&mut self) -> Option<WatchEvent> {
+        let event = self.debounce.take(Instant::now())?;
         if self.stale {
             self.set();
         }
-        Some(stir)
+        Some(event)
     }
 
     /// Watches all folders that the rules admit, from scratch.
@@ -156,7 +156,7 @@ impl<'a> ActiveWatch<'a> {
                         watches.remove(folder);
                         Ok(())
                     }
-                    Visit::Met(_) | Visit::Left | Visit::Unread => Ok(()),
+                    Visit::Entry(_) | Visit::Left | Visit::Unread => Ok(()),
                 };
                 full = added.err();
                 if full.is_some() || self.stop.load(Ordering::Relaxed) {
@@ -190,20 +190,20 @@ impl<'a> ActiveWatch<'a> {
         self.debounce.note(path, Instant::now());
     }
 
-    fn read(&mut self, news: News) {
+    fn read(&mut self, changes: ReportedChanges) {
         for gate in self.gates.iter_mut().flatten() {
             gate.forget();
         }
-        if news.full {
+        if changes.full {
             self.fall_back();
         }
-        if let Some(why) = news.lost {
+        if let Some(why) = changes.lost {
             self.rescan(&why);
         }
-        for path in &news.shaped {
+        for path in &changes.shaped {
             self.look_at(path, true);
         }
-        for path in &news.edited {
+        for path in &changes.edited {
             self.look_at(path, false);
         }
     }
@@ -298,8 +298,10 @@ impl<'a> ActiveWatch<'a> {
                 Visit::Back(folder) => {
                     watches.remove(folder);
                 }
-                Visit::Met(Met::File(found)) => debounce.note(found.path, Instant::now()),
-                Visit::Met(_) | Visit::Left | Visit::Unread => {}
+                Visit::Entry(WalkEntry::File(found)) => {
+                    debounce.note(found.path, Instant::now());
+                }
+                Visit::Entry(_) | Visit::Left | Visit::Unread => {}
             }
             if full || self.stop.load(Ordering::Relaxed) {
                 return Break(());

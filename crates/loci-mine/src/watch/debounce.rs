@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::{MAX_PATHS, Pace, Stir};
+use super::{MAX_PATHS, WatchEvent, WatchTiming};
 
 /// Changes that were noted and not yet reported.
 #[derive(Debug)]
 pub(super) struct Debounce {
-    pace: Pace,
+    timing: WatchTiming,
     paths: BTreeSet<PathBuf>,
     lost: Option<String>,
     /// The times of the first and last change since the last report.
@@ -18,9 +18,9 @@ pub(super) struct Debounce {
 }
 
 impl Debounce {
-    pub(super) fn new(pace: &Pace) -> Self {
+    pub(super) fn new(timing: &WatchTiming) -> Self {
         Self {
-            pace: *pace,
+            timing: *timing,
             paths: BTreeSet::new(),
             lost: None,
             between: None,
@@ -54,18 +54,18 @@ impl Debounce {
     /// The time of the next report, if nothing more happens.
     pub(super) fn due(&self) -> Option<Instant> {
         let (first, last) = self.between?;
-        Some((last + self.pace.quiet).min(first + self.pace.at_most))
+        Some((last + self.timing.quiet).min(first + self.timing.at_most))
     }
 
     /// Returns the report, if it is due.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Stir> {
+    pub(super) fn take(&mut self, now: Instant) -> Option<WatchEvent> {
         if self.due()? > now {
             return None;
         }
         self.between = None;
         Some(match self.lost.take() {
-            Some(why) => Stir::Rescan { why },
-            None => Stir::Changed(std::mem::take(&mut self.paths)),
+            Some(why) => WatchEvent::Rescan { why },
+            None => WatchEvent::Changed(std::mem::take(&mut self.paths)),
         })
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
     use std::time::Duration;
 
-    const PACE: Pace = Pace {
+    const PACE: WatchTiming = WatchTiming {
         quiet: Duration::from_millis(300),
         at_most: Duration::from_secs(2),
     };
@@ -85,15 +85,17 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    fn changed(stir: Option<Stir>) -> Vec<String> {
-        match stir {
-            Some(Stir::Changed(paths)) => paths.iter().map(|p| p.display().to_string()).collect(),
+    fn changed(event: Option<WatchEvent>) -> Vec<String> {
+        match event {
+            Some(WatchEvent::Changed(paths)) => {
+                paths.iter().map(|p| p.display().to_string()).collect()
+            }
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn nothing_is_told_when_nothing_changed() {
+    fn nothing_is_reported_when_nothing_changed() {
         let mut debounce = Debounce::new(&PACE);
         assert_eq!(debounce.due(), None);
         assert!(debounce.take(Instant::now() + ms(10_000)).is_none());
@@ -138,7 +140,7 @@ mod tests {
         assert!(debounce.paths.is_empty());
         assert!(matches!(
             debounce.take(start + ms(300)),
-            Some(Stir::Rescan { .. })
+            Some(WatchEvent::Rescan { .. })
         ));
         debounce.note("after".into(), start + ms(400));
         assert_eq!(changed(debounce.take(start + ms(700))), ["after"]);
@@ -152,14 +154,14 @@ mod tests {
         debounce.rescan("first", start);
         debounce.rescan("second", start);
         match debounce.take(start + ms(300)) {
-            Some(Stir::Rescan { why }) => assert_eq!(why, "first"),
+            Some(WatchEvent::Rescan { why }) => assert_eq!(why, "first"),
             other => panic!("{other:?}"),
         }
     }
 
     proptest! {
         #[test]
-        fn every_change_is_told_once_and_in_time(
+        fn every_change_is_reported_once_and_in_time(
             changes in prop::collection::vec((0_u64..700, 0_u8..5), 1..200),
         ) {
             let start = Instant::now();
@@ -170,7 +172,7 @@ mod tests {
             for (pause, name) in changes {
                 let next = now + ms(pause);
                 while let Some(due) = debounce.due().filter(|due| *due <= next) {
-                    let Some(Stir::Changed(paths)) = debounce.take(due) else {
+                    let Some(WatchEvent::Changed(paths)) = debounce.take(due) else {
                         return Err(TestCaseError::fail("due but silent"));
                     };
                     for path in paths {

@@ -12,7 +12,7 @@ use super::MAX_PATHS;
 
 /// Changes that the system reported.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct ReportedChanges {
     /// Paths that appeared, disappeared or were renamed, in order.
     pub(super) shaped: Vec<PathBuf>,
     /// Paths whose content or attributes changed.
@@ -23,7 +23,7 @@ pub(super) struct News {
     pub(super) full: bool,
 }
 
-impl News {
+impl ReportedChanges {
     fn is_empty(&self) -> bool {
         self.shaped.is_empty() && self.edited.is_empty() && self.lost.is_none() && !self.full
     }
@@ -79,31 +79,31 @@ impl News {
 /// The queue of changes.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    news: Mutex<News>,
+    changes: Mutex<ReportedChanges>,
     arrived: Condvar,
 }
 
 impl Inbox {
     /// Called from the system's thread. It never waits for ours.
     pub(super) fn put(&self, event: notify::Result<Event>) {
-        let mut news = self.lock();
-        news.put(event);
-        if !news.is_empty() {
+        let mut changes = self.lock();
+        changes.put(event);
+        if !changes.is_empty() {
             self.arrived.notify_one();
         }
     }
 
     /// Returns all changes, after waiting for some at most this long.
-    pub(super) fn take(&self, wait: Duration) -> News {
-        let (mut news, _) = self
+    pub(super) fn take(&self, wait: Duration) -> ReportedChanges {
+        let (mut changes, _) = self
             .arrived
-            .wait_timeout_while(self.lock(), wait, |news| news.is_empty())
+            .wait_timeout_while(self.lock(), wait, |changes| changes.is_empty())
             .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *news)
+        std::mem::take(&mut *changes)
     }
 
-    fn lock(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ReportedChanges> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -135,9 +135,9 @@ mod tests {
             inbox.put(Ok(edit("a")));
             inbox.put(Ok(edit("b")));
         }
-        let news = inbox.take(Duration::ZERO);
-        assert_eq!(news.edited.len(), 2);
-        assert!(news.lost.is_none());
+        let changes = inbox.take(Duration::ZERO);
+        assert_eq!(changes.edited.len(), 2);
+        assert!(changes.lost.is_none());
     }
 
     #[test]
@@ -152,9 +152,9 @@ mod tests {
                     edit(&path)
                 }));
             }
-            let news = inbox.take(Duration::ZERO);
-            assert!(news.lost.is_some());
-            assert!(news.shaped.len() + news.edited.len() <= 3 * MAX_PATHS);
+            let changes = inbox.take(Duration::ZERO);
+            assert!(changes.lost.is_some());
+            assert!(changes.shaped.len() + changes.edited.len() <= 3 * MAX_PATHS);
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let inbox = Inbox::default();
         inbox.put(Ok(edit("a")));
         inbox.put(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
-        let news = inbox.take(Duration::ZERO);
-        assert_eq!(news.lost.as_deref(), Some("the system lost events"));
+        let changes = inbox.take(Duration::ZERO);
+        assert_eq!(changes.lost.as_deref(), Some("the system lost events"));
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::walk::{Met, Rules, walk};
+use crate::walk::{Rules, WalkEntry, walk};
 
 /// At most one part in this many of the time is spent on passes.
 const SHARE: u32 = 20;
@@ -48,7 +48,7 @@ impl Poll {
         // The flag alternates, so that stamps of this pass differ from older ones.
         let look = !self.seen.values().next().is_some_and(|stamp| stamp.look);
         let walked = walk(roots, rules, &mut |met| {
-            if let Met::File(found) = met {
+            if let WalkEntry::File(found) = met {
                 let stamp = Stamp {
                     size: found.size,
                     modified_ns: found.modified_ns,

@@ -138,7 +138,7 @@ fn other_encodings_are_decoded() {
 }
 
 #[test]
-fn generated_files_are_told() {
+fn generated_files_are_recognised() {
     let generated = |name: &str, head: &str| is_generated(Path::new(name), head.as_bytes());
     for name in [
         "Cargo.lock",

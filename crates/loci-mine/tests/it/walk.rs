@@ -9,7 +9,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 
 use loci_mine::walk::{
-    FollowLinks, FoundFile, Met, Reach, Rules, Walked, reason, walk, would_meet,
+    FollowLinks, FoundFile, Reach, Rules, WalkEntry, Walked, reason, walk, would_meet,
 };
 use proptest::prelude::*;
 
@@ -26,9 +26,9 @@ fn see(roots: &[PathBuf], rules: &Rules) -> Seen {
     let (mut files, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let walked = walk(roots, rules, &mut |met| {
         match met {
-            Met::File(found) => files.push(found),
-            Met::Skipped { path, reason } => skipped.push((path, reason)),
-            Met::Failed { path, .. } => failed.push(path),
+            WalkEntry::File(found) => files.push(found),
+            WalkEntry::Skipped { path, reason } => skipped.push((path, reason)),
+            WalkEntry::Failed { path, .. } => failed.push(path),
         }
         Continue(())
     })
@@ -423,7 +423,7 @@ fn nested_and_repeated_roots_give_each_file_once_under_the_nearest() {
 }
 
 #[test]
-fn an_empty_root_is_told_and_one_whose_files_are_in_a_nested_root_is_not() {
+fn an_empty_root_is_reported_and_one_whose_files_are_in_a_nested_root_is_not() {
     let tree = Tree::of(&["empty/", "full/in/a.md", "hid/.b.md"]);
     let roots = ["empty", "full", "full/in", "hid"].map(|name| tree.at(name));
     let seen = see(&roots, &Rules::default());
@@ -464,7 +464,7 @@ fn meeting_one_path_says_what_the_walk_says() {
     let mut reach = Reach::of(&roots, &rules).unwrap();
     for found in see(&roots, &rules).files {
         match reach.meet(&found.path) {
-            Some(Met::File(same)) => assert_eq!(same, found),
+            Some(WalkEntry::File(same)) => assert_eq!(same, found),
             other => panic!("{other:?}"),
         }
     }

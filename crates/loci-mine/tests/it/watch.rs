@@ -10,15 +10,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use loci_mine::walk::{Met, Reach, Rules, walk};
-use loci_mine::watch::{Pace, Stir, watch};
+use loci_mine::walk::{Reach, Rules, WalkEntry, walk};
+use loci_mine::watch::{WatchEvent, WatchTiming, watch};
 
 use crate::tree::Tree;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
 struct Watched {
-    stirs: Receiver<Stir>,
+    events: Receiver<WatchEvent>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -26,28 +26,28 @@ struct Watched {
 impl Watched {
     /// Returns when the watches are set.
     fn new(roots: &[PathBuf]) -> Self {
-        let (told, stirs) = channel();
+        let (sender, events) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let (roots, flag) = (roots.to_vec(), Arc::clone(&stop));
-        let pace = Pace {
+        let timing = WatchTiming {
             quiet: Duration::from_millis(30),
             at_most: Duration::from_millis(300),
         };
         let thread = std::thread::spawn(move || {
-            watch(&roots, &Rules::default(), &pace, &flag, &mut |stir| {
-                let _ = told.send(stir);
+            watch(&roots, &Rules::default(), &timing, &flag, &mut |event| {
+                let _ = sender.send(event);
                 Continue(())
             })
             .unwrap();
         });
         let watched = Self {
-            stirs,
+            events,
             stop,
             thread: Some(thread),
         };
         match watched.next() {
-            Stir::Rescan { why } => assert_eq!(why, "start"),
-            other @ Stir::Changed(_) => panic!("{other:?}"),
+            WatchEvent::Rescan { why } => assert_eq!(why, "start"),
+            other @ WatchEvent::Changed(_) => panic!("{other:?}"),
         }
         watched
     }
@@ -56,8 +56,10 @@ impl Watched {
         Self::new(&[tree.root().to_path_buf()])
     }
 
-    fn next(&self) -> Stir {
-        self.stirs.recv_timeout(DEADLINE).expect("nothing was told")
+    fn next(&self) -> WatchEvent {
+        self.events
+            .recv_timeout(DEADLINE)
+            .expect("nothing was sender")
     }
 
     /// Waits until all these paths were reported, and returns everything that was.
@@ -65,10 +67,10 @@ impl Watched {
         let until = Instant::now() + DEADLINE;
         let mut all = BTreeSet::new();
         while !paths.iter().all(|path| all.contains(path)) {
-            assert!(Instant::now() < until, "only {all:?} was told");
+            assert!(Instant::now() < until, "only {all:?} was sender");
             match self.next() {
-                Stir::Changed(told) => all.extend(told),
-                Stir::Rescan { why } => panic!("rescan: {why}"),
+                WatchEvent::Changed(sender) => all.extend(sender),
+                WatchEvent::Rescan { why } => panic!("rescan: {why}"),
             }
         }
         all
@@ -78,7 +80,7 @@ impl Watched {
         let until = Instant::now() + DEADLINE;
         loop {
             assert!(Instant::now() < until, "no rescan because of {part}");
-            if let Stir::Rescan { why } = self.next()
+            if let WatchEvent::Rescan { why } = self.next()
                 && why.contains(part)
             {
                 return;
@@ -97,16 +99,16 @@ impl Drop for Watched {
 }
 
 #[test]
-fn files_that_come_change_and_go_are_told() {
+fn files_that_come_change_and_go_are_reported() {
     let tree = Tree::of(&["a.md", "sub/b.md", "c.md"]);
     let watched = Watched::of(&tree);
     tree.write("sub/b.md", "changed");
     tree.write("new.md", "new");
     fs::remove_file(tree.at("a.md")).unwrap();
     fs::rename(tree.at("c.md"), tree.at("sub/d.md")).unwrap();
-    let told =
+    let sender =
         watched.wait_for(&["sub/b.md", "new.md", "a.md", "c.md", "sub/d.md"].map(|n| tree.at(n)));
-    assert_eq!(told.len(), 5, "{told:?}");
+    assert_eq!(sender.len(), 5, "{sender:?}");
 }
 
 #[test]
@@ -119,14 +121,14 @@ fn folders_that_appear_are_watched_with_all_that_is_in_them() {
     tree.write("one/two/three/c.md", "again");
     watched.wait_for(&[tree.at("one/two/three/c.md")]);
     fs::rename(elsewhere.at("moved"), tree.at("one/moved")).unwrap();
-    let told = watched.wait_for(&[tree.at("one/moved/deep/a.md")]);
-    assert!(!told.contains(&tree.at("one/moved/deep/.hid/b.md")));
+    let sender = watched.wait_for(&[tree.at("one/moved/deep/a.md")]);
+    assert!(!sender.contains(&tree.at("one/moved/deep/.hid/b.md")));
     tree.write("one/moved/deep/d.md", "d");
     watched.wait_for(&[tree.at("one/moved/deep/d.md")]);
 }
 
 #[test]
-fn a_renamed_folder_is_told_at_both_ends_and_watched_under_its_new_name() {
+fn a_renamed_folder_is_reported_at_both_ends_and_watched_under_its_new_name() {
     let tree = Tree::of(&["old/in/a.md"]);
     let watched = Watched::of(&tree);
     fs::rename(tree.at("old"), tree.at("new")).unwrap();
@@ -142,7 +144,7 @@ fn a_renamed_folder_is_told_at_both_ends_and_watched_under_its_new_name() {
 }
 
 #[test]
-fn what_the_rules_leave_out_is_not_told() {
+fn what_the_rules_leave_out_is_not_reported() {
     let tree = Tree::of(&["a.md", "node_modules/x/b.js", "ignored/c.md", ".hid/d.md"]);
     tree.write(".gitignore", "ignored/\n*.log\n");
     let watched = Watched::of(&tree);
@@ -159,8 +161,8 @@ fn what_the_rules_leave_out_is_not_told() {
     tree.write("memory/palace.sqlite3", "x");
     tree.write("memory/index/one", "x");
     tree.write("last.md", "x");
-    let told = watched.wait_for(&[tree.at("last.md")]);
-    assert_eq!(told.into_iter().collect::<Vec<_>>(), [tree.at("last.md")]);
+    let sender = watched.wait_for(&[tree.at("last.md")]);
+    assert_eq!(sender.into_iter().collect::<Vec<_>>(), [tree.at("last.md")]);
 }
 
 #[test]
@@ -191,35 +193,35 @@ fn a_root_that_goes_and_comes_back_is_watched_again() {
 }
 
 #[test]
-fn a_root_that_is_a_file_is_told_and_its_neighbours_are_not() {
+fn a_root_that_is_a_file_is_reported_and_its_neighbours_are_not() {
     let tree = Tree::of(&["folder/.a.md", "folder/b.md"]);
     let watched = Watched::new(&[tree.at("folder/.a.md")]);
     tree.write("folder/b.md", "changed");
     // Editors save like this: a new file takes the name of the old one.
     tree.write("folder/a.tmp", "new");
     fs::rename(tree.at("folder/a.tmp"), tree.at("folder/.a.md")).unwrap();
-    let told = watched.wait_for(&[tree.at("folder/.a.md")]);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let sender = watched.wait_for(&[tree.at("folder/.a.md")]);
+    assert_eq!(sender.len(), 1, "{sender:?}");
     tree.write("folder/.a.md", "again");
     watched.wait_for(&[tree.at("folder/.a.md")]);
 }
 
 #[test]
-fn more_changes_than_can_be_told_are_a_rescan() {
+fn more_changes_than_can_be_reported_are_a_rescan() {
     let tree = Tree::of(&["a/x.md"]);
     let watched = Watched::of(&tree);
     for number in 0..6_000 {
         tree.write(&format!("a/{number}.md"), "");
     }
-    let mut told = BTreeSet::new();
+    let mut sender = BTreeSet::new();
     loop {
         match watched.next() {
-            Stir::Rescan { .. } => break,
-            Stir::Changed(paths) => {
+            WatchEvent::Rescan { .. } => break,
+            WatchEvent::Changed(paths) => {
                 assert!(paths.len() <= loci_mine::watch::MAX_PATHS);
-                told.extend(paths);
-                if told.len() >= 6_000 {
-                    break; // A machine this slow was told piece by piece.
+                sender.extend(paths);
+                if sender.len() >= 6_000 {
+                    break; // A machine this slow was sender piece by piece.
                 }
             }
         }
@@ -227,45 +229,45 @@ fn more_changes_than_can_be_told_are_a_rescan() {
 }
 
 #[test]
-fn what_happens_while_the_caller_works_is_told_afterwards() {
+fn what_happens_while_the_caller_works_is_reported_afterwards() {
     let tree = Arc::new(Tree::of(&["a.md"]));
-    let (told, stirs) = channel();
+    let (sender, events) = channel();
     let inner = Arc::clone(&tree);
     let thread = std::thread::spawn(move || {
         let root = [inner.root().to_path_buf()];
         let stop = AtomicBool::new(false);
-        let pace = Pace {
+        let timing = WatchTiming {
             quiet: Duration::from_millis(10),
             at_most: Duration::from_millis(100),
         };
         let mut calls = 0;
-        watch(&root, &Rules::default(), &pace, &stop, &mut |stir| {
+        watch(&root, &Rules::default(), &timing, &stop, &mut |event| {
             calls += 1;
             inner.write(&format!("during-{calls}.md"), "x");
-            if told.send(stir).is_err() || calls == 3 {
+            if sender.send(event).is_err() || calls == 3 {
                 return Break(());
             }
             Continue(())
         })
     });
-    let next = || stirs.recv_timeout(DEADLINE).expect("nothing was told");
-    assert!(matches!(next(), Stir::Rescan { .. }));
-    assert_eq!(next(), Stir::Changed([tree.at("during-1.md")].into()));
-    assert_eq!(next(), Stir::Changed([tree.at("during-2.md")].into()));
+    let next = || events.recv_timeout(DEADLINE).expect("nothing was sender");
+    assert!(matches!(next(), WatchEvent::Rescan { .. }));
+    assert_eq!(next(), WatchEvent::Changed([tree.at("during-1.md")].into()));
+    assert_eq!(next(), WatchEvent::Changed([tree.at("during-2.md")].into()));
     thread.join().unwrap().unwrap();
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_told_as_the_file_it_leads_to() {
+fn a_link_is_reported_as_the_file_it_leads_to() {
     let outside = Tree::of(&["shared.md"]);
     let tree = Tree::of(&["a.md", ".hidden/b.md"]);
     let watched = Watched::of(&tree);
     // A link that leads outside is not followed.
     tree.link("first.md", outside.at("shared.md"));
     tree.link("link.md", ".hidden/b.md");
-    let told = watched.wait_for(&[tree.at(".hidden/b.md")]);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let sender = watched.wait_for(&[tree.at(".hidden/b.md")]);
+    assert_eq!(sender.len(), 1, "{sender:?}");
 }
 
 #[test]
@@ -274,7 +276,7 @@ fn a_missing_root_is_an_error_at_the_start() {
     let error = watch(
         &[Path::new("/no/such/root").to_path_buf()],
         &Rules::default(),
-        &Pace::default(),
+        &WatchTiming::default(),
         &stop,
         &mut |_| Continue(()),
     )
@@ -293,23 +295,23 @@ fn a_watch_ends_soon_after_it_is_stopped() {
 
 /// Keeps a list of files from the reports of a watch, as a caller would.
 #[derive(Default)]
-struct Book(std::collections::BTreeMap<PathBuf, u64>);
+struct FileList(std::collections::BTreeMap<PathBuf, u64>);
 
-impl Book {
+impl FileList {
     fn of_walk(root: &Path) -> Self {
-        let mut book = Self::default();
+        let mut list = Self::default();
         walk(&[root.to_path_buf()], &Rules::default(), &mut |met| {
-            if let Met::File(found) = met {
-                book.0.insert(found.path, found.size);
+            if let WalkEntry::File(found) = met {
+                list.0.insert(found.path, found.size);
             }
             Continue(())
         })
         .unwrap();
-        book
+        list
     }
 
-    fn take(&mut self, root: &Path, stir: Stir) {
-        let Stir::Changed(paths) = stir else {
+    fn take(&mut self, root: &Path, event: WatchEvent) {
+        let WatchEvent::Changed(paths) = event else {
             *self = Self::of_walk(root);
             return;
         };
@@ -318,7 +320,7 @@ impl Book {
             if !path.is_dir() {
                 self.0.retain(|known, _| !known.starts_with(&path));
             }
-            if let Some(Met::File(found)) = reach.meet(&path) {
+            if let Some(WalkEntry::File(found)) = reach.meet(&path) {
                 self.0.insert(found.path, found.size);
             }
         }
@@ -331,7 +333,7 @@ fn whatever_happens_a_caller_that_follows_ends_with_what_is_there() {
         let tree = Tree::of(&["a/x.md", "b/c/y.md", "b/z.md"]);
         tree.write(".gitignore", "*.junk\n");
         let watched = Watched::of(&tree);
-        let mut book = Book::of_walk(tree.root());
+        let mut list = FileList::of_walk(tree.root());
         let mut state = seed;
         let mut pick = |count: usize| {
             state = state
@@ -354,22 +356,22 @@ fn whatever_happens_a_caller_that_follows_ends_with_what_is_there() {
                 _ => fs::write(one.join(name), "x".repeat(step)),
             };
             if pick(40) == 0
-                && let Ok(stir) = watched.stirs.recv_timeout(Duration::from_millis(50))
+                && let Ok(event) = watched.events.recv_timeout(Duration::from_millis(50))
             {
-                book.take(tree.root(), stir);
+                list.take(tree.root(), event);
             }
         }
         let until = Instant::now() + DEADLINE;
-        let truth = Book::of_walk(tree.root());
-        while book.0 != truth.0 {
+        let truth = FileList::of_walk(tree.root());
+        while list.0 != truth.0 {
             assert!(
                 Instant::now() < until,
                 "{seed}: {:?} is not {:?}",
-                book.0,
+                list.0,
                 truth.0
             );
-            if let Ok(stir) = watched.stirs.recv_timeout(Duration::from_millis(100)) {
-                book.take(tree.root(), stir);
+            if let Ok(event) = watched.events.recv_timeout(Duration::from_millis(100)) {
+                list.take(tree.root(), event);
             }
         }
     }

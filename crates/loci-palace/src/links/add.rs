@@ -1,28 +1,13 @@
 //! Adds links.
 
-use loci_core::{Link, Metadata, Related, Result, validate_links};
+use loci_core::{Link, Related, Result, validate_links};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::LinkPlace;
+pub use super::Request;
 use crate::detail::Detail;
 use crate::palace::Palace;
 use crate::secrets::{Tally, mask_link};
-
-/// A link to add.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Request {
-    /// Where it starts.
-    pub from: LinkPlace,
-    /// Where it leads.
-    pub to: LinkPlace,
-    /// How the first end relates to the second; may be empty.
-    #[serde(default)]
-    pub label: String,
-    /// Whether the answer repeats the link.
-    #[serde(default)]
-    pub detail: Detail,
-}
 
 /// The result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -41,13 +26,7 @@ pub struct Answer {
 impl Palace {
     /// Adds a link. An end that does not exist is refused.
     pub fn add_link(&self, request: &Request) -> Result<Answer> {
-        let link = Link {
-            from: self.end_of(&request.from)?,
-            to: self.end_of(&request.to)?,
-            label: request.label.clone(),
-            metadata: Metadata::default(),
-        };
-        let (mut links, mut answer) = self.add_masked(&[link])?;
+        let (mut links, mut answer) = self.add_masked(&[self.link_of(request)?])?;
         answer.link = links.pop().filter(|_| request.detail == Detail::Full);
         Ok(answer)
     }

@@ -123,6 +123,8 @@ fn note_use(entry: &Path, paths: &[PathBuf]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);
     loci_files::own::create_with(&new, &options)?.write_all(&serde_json::to_vec(&names)?)?;
+    // Not synced: the cache is derived. After a power cut the entry may lack this file, and is then
+    // removed when it is old.
     fs::rename(&new, entry.join(PATHS))
 }
 
@@ -176,6 +178,8 @@ fn remove(path: &Path, beside: &Path) -> io::Result<()> {
         path.to_owned()
     } else {
         let doomed = beside.join(format!("{REMOVED}{}", Uuid::new_v4()));
+        // A crash after this line leaves a directory whose name says that its removal began. The next
+        // call continues.
         match fs::rename(path, &doomed) {
             Ok(()) => doomed,
             // Another process removed it first.

@@ -1,5 +1,5 @@
 //! Composes the text of a wake-up. Pieces are taken in the order of their importance while they
-//! fit, and shown section by section.
+//! fit, and printed section by section.
 
 use loci_core::Warning;
 use loci_recall::count_tokens;
@@ -25,8 +25,8 @@ pub(super) enum Section {
 impl Section {
     fn heading(self) -> &'static str {
         match self {
-            Self::Identity => "Who this memory belongs to:",
-            Self::Facts => "Holds now:",
+            Self::Identity => "About the owner of this memory:",
+            Self::Facts => "Current facts:",
             Self::Important => "Important:",
             Self::Diary => "Last diary entries:",
             Self::Recent => "Recent:",
@@ -58,7 +58,7 @@ pub(super) fn compose(pieces: &[Piece], budget: usize) -> Answer {
                 ..Answer::default()
             };
         }
-        let text = frame.around(&shown(&chosen));
+        let text = frame.around(&render(&chosen));
         let tokens = count_tokens(&text);
         if tokens <= budget {
             return Answer {
@@ -102,7 +102,7 @@ fn cost_of_heading(chosen: &[Piece], section: Section) -> usize {
 }
 
 /// The pieces by section, each under its heading.
-fn shown(chosen: &[Piece]) -> String {
+fn render(chosen: &[Piece]) -> String {
     let mut ordered: Vec<&Piece> = chosen.iter().collect();
     ordered.sort_by_key(|piece| piece.section);
     let mut lines: Vec<&str> = Vec::new();

@@ -78,7 +78,7 @@ impl Palace {
                 passages: orders.len(),
             });
         }
-        pieces.extend(without_twins(clean));
+        pieces.extend(without_duplicates(clean));
         Ok((pieces, warnings))
     }
 
@@ -351,7 +351,7 @@ fn interleaved<const N: usize>(lists: [Vec<Piece>; N]) -> Vec<Piece> {
 }
 
 /// Keeps the first of pieces that are the same apart from case, space and punctuation.
-fn without_twins(pieces: Vec<Piece>) -> Vec<Piece> {
+fn without_duplicates(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut told = HashSet::new();
     pieces
         .into_iter()

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{
-    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, Machine, MinedGroup, Moved,
-    Project, ProjectRecord, Projects, Result, Selection, WingClaim,
+    Advice, Capability, Collection, Error, Filter, Ledger, Machine, MinedGroup, Moved, Project,
+    ProjectRecord, Projects, Result, Selection, WingClaim, WingRequest,
 };
 use loci_mine::place::{Chosen, FoundProject, Places, locate_conversation};
 use schemars::JsonSchema;
@@ -296,10 +296,10 @@ impl Shares {
     }
 
     fn claims(&self, projects: &dyn Projects, wing: &str, apply: bool) -> Result<Vec<WingClaim>> {
-        let claims: Vec<Leaving<'_>> = self
+        let claims: Vec<WingRequest<'_>> = self
             .0
             .iter()
-            .map(|share| Leaving {
+            .map(|share| WingRequest {
                 project: &share.project,
                 from: share.leaves.then_some(wing),
             })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Op, Request, Row, Worker, open, run, wait_until};
+use crate::support::{Op, Request, Row, StoreRequest, Worker, open, run, wait_until};
 
 const TEXTS: [&str; 6] = [
     "the lighthouse keeper wrote letters",
@@ -277,7 +277,7 @@ fn a_count_of_before_a_restore_does_not_reach_the_drawer_that_has_the_number_now
     searching.must(&add("before", "a walrus before the restore"));
     assert_eq!(ids(&searching.must(&search("walrus", 1))), ["before"]);
     let mut other = Worker::serve(&path);
-    other.must(&Request::Restore {
+    other.must(&StoreRequest::Restore {
         from: backup.display().to_string(),
     });
     other.must(&add("after", "an iguana after the restore"));

@@ -58,7 +58,7 @@ fn count(palace: &Palace) -> u64 {
 }
 
 #[test]
-fn an_absent_collection_holds_no_twin_and_is_not_made() {
+fn an_absent_collection_holds_no_duplicate_and_is_not_made() {
     let (_directory, palace) = palace();
     let check = duplicates_of(&palace, "x", 0.5).unwrap();
     assert_eq!((check.threshold, check.similar.len()), (0.5, 0));
@@ -66,7 +66,7 @@ fn an_absent_collection_holds_no_twin_and_is_not_made() {
 }
 
 #[test]
-fn exact_and_near_twins_are_told_with_their_similarity() {
+fn exact_and_near_duplicates_are_reported_with_their_similarity() {
     let (_directory, palace) = palace();
     let text = "Alice moved to Lyon in May.";
     let others = [
@@ -137,7 +137,7 @@ fn a_text_given_twice_for_one_wing_is_added_once() {
 }
 
 #[test]
-fn near_twins_are_left_out_only_on_request() {
+fn near_duplicates_are_left_out_only_on_request() {
     let (_directory, palace) = palace();
     outcomes(&palace, &[new("Alice moved to Lyon in May.", "a")]);
     let near = new("alice moved to lyon in may", "a");
@@ -195,7 +195,7 @@ fn a_call_that_is_too_large_or_empty_of_words_adds_nothing() {
 }
 
 #[test]
-fn a_twin_without_a_vector_is_found_by_its_words() {
+fn a_duplicate_without_a_vector_is_found_by_its_words() {
     let (directory, _) = palace();
     let path = directory.path().join("plain");
     let without = OpenOptions {
@@ -229,7 +229,7 @@ fn a_twin_without_a_vector_is_found_by_its_words() {
 }
 
 #[test]
-fn an_exact_twin_is_found_among_many_that_say_the_same() {
+fn an_exact_duplicate_is_found_among_many_that_say_the_same() {
     let (_directory, palace) = palace();
     let drawers = palace.memory("drawers", true).unwrap().0.collection;
     for number in 0..40_usize {
@@ -257,7 +257,7 @@ fn works_at(object: &str) -> Fact {
 }
 
 #[test]
-fn facts_are_written_with_their_drawer_or_with_the_twin_that_is_there() {
+fn facts_are_written_with_their_drawer_or_with_the_duplicate_that_is_there() {
     let (_directory, palace) = palace();
     let with = |text: &str, object: &str| Drawer {
         facts: vec![works_at(object)],

@@ -7,8 +7,7 @@ use loci_palace::{
     DrawerRef, Error, ErrorKind, Fact, FactQuery, Flag, ImportOptions, Palace, Selection,
 };
 
-use super::support::{Rng, Seeded, command, effort, fill, open, seed};
-use crate::forget::assert_nowhere;
+use super::support::{Rng, Seeded, assert_nowhere, command, effort, fill, open, seed};
 
 fn fact(subject: &str, predicate: &str, object: &str) -> Fact {
     Fact {
@@ -405,7 +404,7 @@ fn superseding_ends_the_old_and_begins_the_new_at_one_moment() {
 }
 
 #[test]
-fn conflicts_are_told_and_nothing_is_refused_for_them() {
+fn conflicts_are_reported_and_nothing_is_refused_for_them() {
     let directory = tempfile::tempdir().unwrap();
     let palace = towns(&directory.path().join("palace"));
     let added = palace
@@ -461,7 +460,7 @@ fn a_timeline_is_in_the_order_in_which_facts_began_and_unknown_ones_come_last() 
 }
 
 #[test]
-fn a_source_that_is_not_there_is_told() {
+fn a_source_that_is_not_there_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let palace = open(&directory.path().join("palace"));
     fill(&palace, "drawers", "a", 2, 4, 1);
@@ -599,7 +598,7 @@ fn a_kill_at_any_moment_leaves_the_old_fact_or_the_new_one_in_force() {
 
 on_disk! {
 #[test]
-fn of_two_processes_that_supersede_a_fact_one_wins_and_the_other_is_told_what_holds() {
+fn of_two_processes_that_supersede_a_fact_one_wins_and_the_other_learns_what_holds() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
     let palace = open(&path);

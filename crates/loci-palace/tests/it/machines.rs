@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    ImportOptions, Machine, MineOptions, OpenOptions, Pace, Palace, Reading, Swept, sync, watch,
+    ImportOptions, Machine, MineOptions, OpenOptions, Palace, Reading, SyncReport, WatchTiming,
+    sync, watch,
 };
 
 use crate::mined::{DRAWERS, Scene, runs, sync_of, undo_of};
@@ -31,7 +32,7 @@ fn text(of: &str) -> String {
     format!("# {of}\n\nThe {of} stands at the far end of the garden, behind the old wall.\n")
 }
 
-fn sync(palace: &Palace, scene: &Scene, apply: bool) -> Swept {
+fn sync(palace: &Palace, scene: &Scene, apply: bool) -> SyncReport {
     let request = sync::Request {
         apply,
         ..sync_of(&scene.root)
@@ -135,7 +136,7 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
                 roots: &roots,
                 reading: &reading,
                 options: &options,
-                pace: Pace {
+                timing: WatchTiming {
                     quiet: Duration::from_millis(50),
                     at_most: Duration::from_millis(300),
                 },
@@ -144,7 +145,7 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
             desk.watch(&watching, &mut |event| match event {
                 watch::Event::Ready(_) => ready.store(true, Ordering::Relaxed),
                 watch::Event::Trouble(error) => panic!("{error}"),
-                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
+                watch::Event::Mined(_) | watch::Event::Synced(_) | watch::Event::Rescan(_) => {}
             })
         });
         wait_until("not ready", || {

@@ -1,4 +1,5 @@
-//! The promises of the design, tested with real processes on real files.
+//! The promises of the product, tested with real processes on real files. The tests of the SQLite
+//! backend alone are in `loci-sqlite`.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -12,6 +13,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::print_stdout,
     dead_code,
     unreachable_pub,
     missing_docs,
@@ -25,6 +27,10 @@ macro_rules! on_disk {
 
 #[path = "../worker/foreign.rs"]
 mod foreign;
+#[path = "../../../loci-sqlite/tests/it/harness.rs"]
+mod harness;
+#[path = "../../../loci-sqlite/tests/worker/operations.rs"]
+mod operations;
 #[path = "../worker/protocol.rs"]
 mod protocol;
 
@@ -33,19 +39,11 @@ mod adding;
 mod answers;
 mod collections;
 mod compat;
-mod cortexadb;
-mod crowd;
-mod damage;
 mod diaries;
-mod duplicates;
 mod embedders;
 mod facts;
-mod forget;
 mod forgotten;
 mod forgotten_places;
-mod format;
-mod freshness;
-mod full_disk;
 #[allow(unused_imports, reason = "what only tests on disk use")]
 mod in_memory;
 mod linking;
@@ -55,7 +53,6 @@ mod mine_crowd;
 mod mine_large;
 mod mined;
 mod mining;
-mod model;
 mod own_files;
 mod passages;
 mod places;
@@ -69,12 +66,6 @@ mod rescue;
 mod rescued;
 mod round_trip;
 mod salvage_report;
-mod schema;
 mod support;
-mod torture;
-mod truth;
 mod undo;
-mod unpublished;
-mod upkeep;
 mod waking;
-mod working_copies;

@@ -13,8 +13,8 @@ use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, Source,
 use std::sync::atomic::AtomicBool;
 
 use loci_palace::{
-    Batch, Manner, MetaValue, Metadata, MetadataPatch, Meter, MineOptions, OpenOptions, Palace,
-    Piece, Reading, Result, Stat, Tree,
+    Batch, MetaValue, Metadata, MetadataPatch, Meter, MineOptions, OpenOptions, Palace, Piece,
+    Reading, Result, Stat, TextOptions, Tree,
 };
 use serde_json::{Value, json};
 
@@ -382,9 +382,9 @@ fn every_drawer_of_this_repository_is_its_lines_byte_for_byte() {
     };
     let palace = Palace::open(folder.path().join("palace"), &options).unwrap();
     let reading = Reading {
-        manner: Manner {
+        text_options: TextOptions {
             keep_secrets: true,
-            ..Manner::default()
+            ..TextOptions::default()
         },
         ..Reading::default()
     };

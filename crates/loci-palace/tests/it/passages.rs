@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::protocol::{Fake, embedding};
 use crate::support::{
-    Op, Request, Rng, Row, Seeded, Worker, command, contents, files_below, open, run, seed,
+    Op, Request, Rng, Row, Seeded, StoreRequest, Worker, command, contents, files_below, open, run,
+    seed,
 };
 
 fn fixture(name: &str) -> PathBuf {
@@ -113,7 +114,7 @@ fn of_format_1(path: &Path, drawers: usize) {
                 format!("d{n}"),
                 format!(
                     "Caroline: call parse_config_file_{} before step {n}",
-                    crate::protocol::letters(&n.to_string())
+                    crate::operations::letters(&n.to_string())
                 ),
                 &json!({"source_file": "notes.md", "start_line": n, "date": "2023-05-07"}),
             )
@@ -150,7 +151,7 @@ fn four_processes_that_open_format_1_at_once_migrate_it_once_and_change_nothing_
             k: 1,
         });
         assert_eq!(words["ids"], json!(["d7"]));
-        let verified = worker.must(&Request::Verify { deep: true });
+        let verified = worker.must(&StoreRequest::Verify { deep: true });
         assert_eq!(verified["ok"], true, "{verified}");
     }
     for worker in workers {
@@ -676,7 +677,7 @@ fn rich(path: &Path) -> Palace {
 }
 
 #[test]
-fn damage_to_what_search_keeps_is_found_survived_and_mended_and_costs_no_drawer() {
+fn damage_to_what_search_keeps_is_found_survived_and_repaired_and_costs_no_drawer() {
     let bad: Vec<&str> = DAMAGES
         .iter()
         .copied()
@@ -1035,7 +1036,7 @@ fn a_process_goes_on_when_a_backup_of_format_1_takes_the_place_of_its_palace() {
     };
     let mut running = Worker::serve(&path);
     running.must(&ask("drawers", "lantern"));
-    Worker::serve(&path).must(&Request::Restore {
+    Worker::serve(&path).must(&StoreRequest::Restore {
         from: fixture("format-1.sqlite3").display().to_string(),
     });
     let found = running.must(&ask("drawers", "changed text"));

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Batch, Chosen, GoneReason, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept,
-    Tree, mine, sync, watch,
+    Batch, Chosen, GoneReason, MetadataPatch, MineOptions, Palace, Reading, Rules, SyncReport,
+    Tree, WatchTiming, mine, sync, watch,
 };
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn files(palace: &Palace) -> BTreeSet<String> {
         .collect()
 }
 
-fn sync(palace: &Palace, request: &sync::Request) -> Swept {
+fn sync(palace: &Palace, request: &sync::Request) -> SyncReport {
     palace.sync(request).unwrap()
 }
 
@@ -403,7 +403,7 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                 roots: &roots,
                 reading: &reading,
                 options: &options,
-                pace: Pace {
+                timing: WatchTiming {
                     quiet: Duration::from_millis(50),
                     at_most: Duration::from_millis(300),
                 },
@@ -415,7 +415,7 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                     ready.store(true, Ordering::Relaxed);
                 }
                 watch::Event::Trouble(error) => panic!("{error}"),
-                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
+                watch::Event::Mined(_) | watch::Event::Synced(_) | watch::Event::Rescan(_) => {}
             })
         });
         // A failed assertion ends the watcher too.

@@ -1,8 +1,8 @@
 //! Which project has which wing goes where the palace goes: through export and import, a salvage and a broken-off split.
 
 use loci_palace::{
-    Batch, ImportOptions, ImportReport, Leaving, LinkEnd, Metadata, MetadataPatch, Palace, Project,
-    ProjectRecord, Selection, wings,
+    Batch, ImportOptions, ImportReport, LinkEnd, Metadata, MetadataPatch, Palace, Project,
+    ProjectRecord, Selection, WingRequest, wings,
 };
 use serde_json::json;
 
@@ -143,7 +143,7 @@ fn a_split_that_was_broken_off_goes_on_and_loses_nothing() {
     // As a kill leaves it: the wing is claimed, one file has moved.
     let projects = drawers.projects().unwrap();
     let leaves = repository("other");
-    let claims = [Leaving {
+    let claims = [WingRequest {
         project: &leaves,
         from: Some("api"),
     }];

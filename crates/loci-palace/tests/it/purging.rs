@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::mined::{DRAWERS, Scene, section, with_word};
 use crate::support::{
-    Op, Request, Rng, Worker, contents, files_below, fill, open, random_row, run,
+    Op, Rng, StoreRequest, Worker, contents, files_below, fill, open, random_row, run,
 };
 
 fn forget(worker: &mut Worker, id: &str) -> Value {
@@ -143,11 +143,10 @@ fn a_process_that_only_searched_waits_for_no_lock_of_a_pending_purge() {
             .execute("UPDATE palace SET purge_pending = seq", [])
             .unwrap();
         let mut worker = Worker::serve(&path);
-        worker.must(&Request::Query {
+        worker.must(&StoreRequest::Query {
             collection: "drawers".into(),
             vector: vec![1.0; 8],
             k: 3,
-            filter: None,
         });
         let held = File::options()
             .create(true)
@@ -394,9 +393,9 @@ fn with_small_space(directory: &Path, small: &Path) {
     assert!(bytes > 12 << 20, "{bytes} bytes need no temporary files");
     worker.must(&run("drawers", Op::Reindex));
     worker.must(&run("drawers", Op::Compact));
-    worker.must(&Request::Verify { deep: true });
+    worker.must(&StoreRequest::Verify { deep: true });
     let to = directory.join("backup").display().to_string();
-    worker.must(&Request::Backup { to });
+    worker.must(&StoreRequest::Backup { to });
     let answer = forget(&mut worker, "a5");
     assert_eq!(answer["purge_pending"], false, "{answer}");
     worker.finish();
@@ -440,7 +439,7 @@ fn no_file_of_the_temporary_directory_is_opened_while_a_palace_is_rewritten() {
             }
             (inside, outside)
         });
-        worker.must(&Request::Verify { deep: true });
+        worker.must(&StoreRequest::Verify { deep: true });
         forget(&mut worker, "a5");
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         (inside, outside) = watch.join().unwrap();

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::protocol::{Fake, embedding};
 use crate::support::{
-    Op, Request, Rng, Row, Seeded, Worker, command, contents, hits, open, query, run, seed,
+    Op, Request, Rng, Row, Seeded, StoreRequest, Worker, command, contents, hits, open, query, run,
+    seed,
 };
 
 fn old() -> Fake {
@@ -718,11 +719,11 @@ fn a_collection_that_is_dropped_or_restored_meanwhile_is_left_in_one_piece() {
         stepper.line();
         let mut other = Worker::serve(&path);
         if how == "restore" {
-            other.must(&Request::Restore {
+            other.must(&StoreRequest::Restore {
                 from: backup.display().to_string(),
             });
         } else {
-            other.must(&Request::Drop {
+            other.must(&StoreRequest::Drop {
                 collection: "drawers".into(),
             });
         }

@@ -10,10 +10,9 @@ use loci_palace::{
 };
 use serde_json::json;
 
-use crate::forget::assert_nowhere;
 use crate::mined::{DRAWERS, Scene, document, undo_of};
 use crate::protocol::{facts_of, link_of};
-use crate::support::{Rng, Seeded, command, effort, fill, open, seed};
+use crate::support::{Rng, Seeded, assert_nowhere, command, effort, fill, open, seed};
 
 fn relations(palace: &Palace) -> Arc<dyn Relations> {
     palace.relations().unwrap().unwrap()

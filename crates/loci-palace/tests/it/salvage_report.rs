@@ -12,7 +12,7 @@ use loci_palace::{
 };
 
 use crate::mined::{DRAWERS, Scene, document};
-use crate::support::{Op, Request, Rng, Worker, contents, copy_directory, fill, listed, open};
+use crate::support::{Op, Rng, StoreRequest, Worker, contents, copy_directory, fill, listed, open};
 
 const PAGE: usize = 8192;
 const REPLACE: RepairOptions = RepairOptions { replace: true };
@@ -482,7 +482,7 @@ fn a_replaced_palace_is_whole_and_the_damaged_one_is_kept() {
             .total,
         salvage.saved
     );
-    let status = server.must(&Request::Status);
+    let status = server.must(&StoreRequest::Status);
     assert_eq!(status["drawers"], salvage.saved);
     server.finish();
     // Nothing is wrong any more: nothing happens.
@@ -501,7 +501,7 @@ fn a_kill_during_a_replacing_repair_leaves_the_old_palace_or_the_new_one() {
     let damaged = fs::read(first.join("palace.sqlite3")).unwrap();
     let since = Instant::now();
     let mut worker = Worker::serve(&first);
-    worker.must(&Request::Replace);
+    worker.must(&StoreRequest::Replace);
     worker.finish();
     let time = since.elapsed();
     let wanted = kept_ids(&first);
@@ -509,7 +509,7 @@ fn a_kill_during_a_replacing_repair_leaves_the_old_palace_or_the_new_one() {
     for kill in 0..8_u32 {
         let path = make(&format!("kill{kill}"));
         let mut worker = Worker::serve(&path);
-        worker.send(&Request::Replace);
+        worker.send(&StoreRequest::Replace);
         // Spread over the whole call; a kill that comes late finds the new palace.
         std::thread::sleep(time * kill / 7 + Duration::from_millis(5));
         worker.kill();

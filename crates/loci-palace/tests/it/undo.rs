@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use loci_palace::{Batch, ErrorKind, MetadataPatch, Palace, Selection, Swept, Undone};
+use loci_palace::{Batch, ErrorKind, MetadataPatch, Palace, Selection, SyncReport, Undone};
 use serde_json::json;
 
 use super::mined::{
@@ -20,7 +20,7 @@ fn told(palace: &Palace) -> BTreeMap<String, Row> {
     contents(palace, DRAWERS)
 }
 
-fn sync(scene: &Scene, palace: &Palace) -> Swept {
+fn sync(scene: &Scene, palace: &Palace) -> SyncReport {
     palace.sync(&sync_of(&scene.root)).unwrap()
 }
 

@@ -136,7 +136,7 @@ fn what_was_often_found_counts_as_important() {
 }
 
 #[test]
-fn only_the_wing_is_told_and_an_unknown_one_is_named() {
+fn only_the_wing_is_reported_and_an_unknown_one_is_named() {
     let (_directory, palace) = palace();
     put(
         &palace,
@@ -159,7 +159,7 @@ fn only_the_wing_is_told_and_an_unknown_one_is_named() {
 }
 
 #[test]
-fn the_agents_last_diary_entries_are_told_once() {
+fn the_agents_last_diary_entries_are_reported_once() {
     let (_directory, palace) = palace();
     put(&palace, "a", "about loci", &json!({"wing": "loci"}));
     for number in 0..5 {
@@ -177,7 +177,7 @@ fn the_agents_last_diary_entries_are_told_once() {
 }
 
 #[test]
-fn the_same_words_are_told_once() {
+fn the_same_words_are_reported_once() {
     let (_directory, palace) = palace();
     put(
         &palace,
@@ -208,7 +208,7 @@ fn one_source_does_not_fill_the_text() {
 }
 
 #[test]
-fn orders_to_a_model_are_left_out_and_said() {
+fn orders_to_a_model_are_left_out_and_reported() {
     let (_directory, palace) = palace();
     put(&palace, "good", "the cache is emptied at noon", &json!({}));
     put(
@@ -272,7 +272,7 @@ proptest! {
 }
 
 #[test]
-fn what_holds_of_the_wing_is_told_and_what_ended_is_not() {
+fn what_holds_of_the_wing_is_reported_and_what_ended_is_not() {
     let (_directory, palace) = palace();
     put(&palace, "a", "about loci", &json!({"wing": "loci"}));
     let fact = |object: &str, valid_to: Option<&str>| Fact {
@@ -288,15 +288,15 @@ fn what_holds_of_the_wing_is_told_and_what_ended_is_not() {
         .unwrap();
     let text = told(&palace, Some("loci"), None, 0).text;
     assert!(
-        text.contains("Holds now:\n- Loci is written in Rust (since 2020)"),
+        text.contains("Current facts:\n- Loci is written in Rust (since 2020)"),
         "{text}"
     );
     assert!(!text.contains("written in C"), "{text}");
-    assert!(!told(&palace, None, None, 0).text.contains("Holds now"));
+    assert!(!told(&palace, None, None, 0).text.contains("Current facts"));
 }
 
 #[test]
-fn a_small_wing_in_a_large_palace_is_told_newest_first() {
+fn a_small_wing_in_a_large_palace_is_reported_newest_first() {
     let (_directory, palace) = palace();
     for number in 0..40 {
         let wing = if number % 4 == 0 { "small" } else { "large" };

@@ -1,15 +1,16 @@
-//! A process that the tests start, talk to and kill.
+//! A process that the tests start, talk to and kill. Its first two arguments are a palace and a mode:
 //!
-//! `loci-worker PALACE serve` answers one JSON request per line. `loci-worker PALACE torture SEED
-//! PREFIX DIMENSION NEXT` works by itself: before an operation it prints `I` and the operation, after
-//! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE mine
-//! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
-//! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to; so does `loci-worker PALACE rescue
-//! RECORDS`, which imports a foreign palace of so many records. `loci-worker PALACE fixture` makes
-//! the palace that `tests/compat/format-7.*` were made of: `format-7.sqlite3` and `format-7.jsonl` beside it.
-//! `loci-worker PALACE relate` adds three facts and a link at a time without end and prints the number of each round that was
-//! acknowledged. `loci-worker PALACE supersede` makes each number supersede the one before and prints it; `loci-worker PALACE
-//! succeed NAME` reads subjects line by line and puts NAME in the place of the object `old`.
+//! - `serve` answers one JSON request per line.
+//! - `open` opens (creating) and adds one drawer.
+//! - `mine ROOT` opens (creating) and mines a folder. It exits with 1 if that fails.
+//! - `reembed COLLECTION EMBEDDER` prints its progress and waits for a line after each step.
+//! - `rescue RECORDS` imports a foreign palace of so many records, step by step in the same way.
+//! - `fixture` creates the palace that `tests/compat/format-7.*` were made from, with
+//!   `format-7.sqlite3` and `format-7.jsonl` beside it.
+//! - `relate` adds three facts and a link at a time without end, and prints the number of each round
+//!   that was acknowledged.
+//! - `supersede` lets each number supersede the one before, and prints it.
+//! - `succeed NAME` reads subjects line by line and replaces the object `old` of each by NAME.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -27,42 +28,24 @@
 
 mod fixture;
 mod foreign;
+#[path = "../../../loci-sqlite/tests/worker/operations.rs"]
+mod operations;
 mod protocol;
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 
 use loci_palace::{Error, Fact, OpenOptions, Palace, facts};
-use protocol::{Op, Request, Rng, Row, embedder_named, random_op, reembedded};
-use serde_json::{Value, json};
+use operations::{answered, opened, print_line};
+use protocol::{Request, embedder_named, reembedded};
+use serde_json::json;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let path = Path::new(&arguments[0]);
     match arguments[1].as_str() {
         "serve" => serve(path),
-        "torture" => torture(
-            path,
-            arguments[2].parse().unwrap(),
-            &arguments[3],
-            arguments[4].parse().unwrap(),
-            arguments[5].parse().unwrap(),
-        ),
-        "open" => {
-            let answer = open(path).and_then(|palace| {
-                let id = std::process::id().to_string();
-                let op = Op::Add {
-                    rows: vec![Row {
-                        id: id.clone(),
-                        text: Some(format!("opened by {id}")),
-                        meta: [].into(),
-                        vector: Some(vec![1.0, id.parse().unwrap()]),
-                    }],
-                };
-                op.run(&palace, palace.collection("drawers", true)?.as_ref())
-            });
-            say(&answered(answer));
-        }
+        "open" => print_line(&answered(open(path).and_then(|palace| opened(&palace)))),
         "mine" => {
             let request = Request::Mine {
                 collection: "drawers".into(),
@@ -74,7 +57,7 @@ fn main() {
                 Ok(answer)
             });
             let failed = answer.is_err();
-            say(&answered(answer));
+            print_line(&answered(answer));
             std::process::exit(i32::from(failed));
         }
         "reembed" => reembed(path, &arguments[2], &arguments[3]),
@@ -91,49 +74,17 @@ fn open(path: &Path) -> Result<Palace, Error> {
     Palace::open(path, &OpenOptions::create())
 }
 
-fn say(value: &Value) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{value}").unwrap();
-    out.flush().unwrap();
-}
-
-fn answered(result: Result<Value, Error>) -> Value {
-    match result {
-        Ok(value) => json!({ "ok": value }),
-        Err(error) => {
-            json!({"error": {"kind": error.kind().as_str(), "message": error.to_string(), "debug": format!("{error:?}")}})
-        }
-    }
-}
-
 fn serve(path: &Path) {
     let palace = match open(path) {
         Ok(palace) => palace,
-        Err(error) => return say(&answered(Err(error))),
+        Err(error) => return print_line(&answered(Err(error))),
     };
-    say(&json!("ready"));
+    print_line(&json!("ready"));
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line.unwrap()).unwrap();
-        say(&answered(request.run(&palace)));
+        print_line(&answered(request.run(&palace)));
     }
     palace.close().unwrap();
-}
-
-fn torture(path: &Path, seed: u64, prefix: &str, dimension: usize, mut next: u64) {
-    let mut rng = Rng(seed);
-    let palace = open(path).unwrap();
-    let collection = palace.collection("drawers", true).unwrap();
-    let mut out = std::io::stdout().lock();
-    loop {
-        let op = random_op(&mut rng, prefix, dimension, &mut next);
-        writeln!(out, "I {}", json!(op)).unwrap();
-        out.flush().unwrap();
-        match op.run(&palace, collection.as_ref()) {
-            Ok(_) => writeln!(out, "A").unwrap(),
-            Err(error) => writeln!(out, "E {error:?}").unwrap(),
-        }
-        out.flush().unwrap();
-    }
 }
 
 /// Waits for a line after each step.
@@ -142,13 +93,13 @@ fn rescue(path: &Path, records: u64) {
     let source = foreign::Foreign::mempalace(records);
     let options = loci_palace::RescueOptions::default();
     let report = palace.import_foreign(&source, &options, &mut |step| {
-        say(&json!({"done": step.done}));
+        print_line(&json!({"done": step.done}));
         std::io::stdin()
             .lock()
             .read_line(&mut String::new())
             .unwrap();
     });
-    say(&answered(report.map(|report| json!(report))));
+    print_line(&answered(report.map(|report| json!(report))));
     palace.close().unwrap();
 }
 
@@ -163,7 +114,7 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
                 embedder: embedder.as_ref(),
             },
             &mut |progress| {
-                say(&json!({"done": progress.done, "total": progress.total}));
+                print_line(&json!({"done": progress.done, "total": progress.total}));
                 let mut line = String::new();
                 if waits {
                     std::io::stdin().lock().read_line(&mut line).unwrap();
@@ -172,7 +123,7 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
             },
         )
     });
-    say(&answered(answer.map(|done| reembedded(&done))));
+    print_line(&answered(answer.map(|done| reembedded(&done))));
     palace.close().unwrap();
 }
 

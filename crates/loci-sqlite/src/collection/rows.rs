@@ -93,20 +93,9 @@ pub(crate) fn insert_labels(
     row: u64,
     metadata: &Metadata,
 ) -> Attempt<()> {
-    let mut statement = db.prepare_cached(
-        "INSERT INTO labels (collection, key, type, value, row) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (collection, key, type, value, row) DO NOTHING",
-    )?;
-    for (key, kind, value) in labels(metadata) {
-        statement.execute(params![
-            collection,
-            ensure_key(db, key)?,
-            kind.0,
-            value,
-            row as i64
-        ])?;
-    }
-    Ok(())
+    let sql = "INSERT INTO labels (collection, key, type, value, row) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (collection, key, type, value, row) DO NOTHING";
+    for_each_label(db, sql, collection, row, metadata)
 }
 
 pub(crate) fn delete_labels(
@@ -115,9 +104,20 @@ pub(crate) fn delete_labels(
     row: u64,
     metadata: &Metadata,
 ) -> Attempt<()> {
-    let mut statement = db.prepare_cached(
-        "DELETE FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4 AND row = ?5",
-    )?;
+    let sql = "DELETE FROM labels
+               WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4 AND row = ?5";
+    for_each_label(db, sql, collection, row, metadata)
+}
+
+/// Runs a statement with collection, key, type, value and row of each label of a drawer.
+fn for_each_label(
+    db: &Connection,
+    sql: &str,
+    collection: i64,
+    row: u64,
+    metadata: &Metadata,
+) -> Attempt<()> {
+    let mut statement = db.prepare_cached(sql)?;
     for (key, kind, value) in labels(metadata) {
         statement.execute(params![
             collection,

@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
 use super::history::{self, Written};
-use super::meta::mismatch;
+use super::meta::{CollectionRow, mismatch};
 use super::passage::{self, Prepared};
 use super::writer::{Change, Writer};
 use crate::fault::{Attempt, Fault};
@@ -240,6 +240,33 @@ fn broken(identity: &EmbedderIdentity) -> Error {
     }
 }
 
+/// Refuses vectors of an embedder that the collection cannot store.
+fn check_embedded(
+    row: &CollectionRow,
+    compatibility: Compatibility,
+    identity: &EmbedderIdentity,
+    dimension: usize,
+    batch: &Batch,
+) -> Attempt<()> {
+    match compatibility {
+        Compatibility::Foreign => Err(mismatch(row, identity).into()),
+        Compatibility::Same => {
+            row.check_dimension(dimension)?;
+            // In a collection without a dimension, the caller's vectors set it.
+            match batch.dimension().filter(|given| *given != dimension) {
+                Some(given) => Err(Error::DimensionMismatch {
+                    collection: row.name.clone(),
+                    expected: dimension,
+                    got: given,
+                }
+                .into()),
+                None => Ok(()),
+            }
+        }
+        Compatibility::Compatible => Ok(()),
+    }
+}
+
 fn apply(
     collection: &SqliteCollection,
     db: &Connection,
@@ -257,22 +284,7 @@ fn apply(
     let compatibility = collection.compatibility(&row);
     let identity = collection.embedder.as_ref().map(|given| given.identity());
     if let (Some(vector), Some(identity)) = (embedded.values().next(), &identity) {
-        match compatibility {
-            Compatibility::Foreign => return Err(mismatch(&row, identity).into()),
-            Compatibility::Same => {
-                row.check_dimension(vector.len())?;
-                // In a collection without a dimension, the caller's vectors set it.
-                if let Some(given) = batch.dimension().filter(|given| *given != vector.len()) {
-                    return Err(Error::DimensionMismatch {
-                        collection: row.name.clone(),
-                        expected: vector.len(),
-                        got: given,
-                    }
-                    .into());
-                }
-            }
-            Compatibility::Compatible => {}
-        }
+        check_embedded(&row, compatibility, identity, vector.len(), batch)?;
     }
     let apart = identity
         .as_ref()

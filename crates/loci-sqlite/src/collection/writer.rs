@@ -8,12 +8,13 @@ use super::meta::CollectionRow;
 use super::other;
 use super::passage::{self, Passage, Prepared};
 use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_bytes};
+use super::revision::{Revision, VectorChange};
 use super::rows::{
     delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
     insert_tombstone, rebuild_postings, take_row,
 };
 use super::write::Mode;
-use crate::fault::{Attempt, Fault};
+use crate::fault::Attempt;
 use crate::relations::links;
 use crate::store::now_ms;
 
@@ -151,60 +152,24 @@ impl<'a> Writer<'a> {
         self.drawers += 1;
         self.insert_search_side(row, change.text, change.prepared, &metadata)?;
         insert_labels(self.db, self.collection.id, row, &metadata)?;
-        match (bytes, change.other) {
-            (Some(bytes), _) => self.insert_vector(row, &bytes)?,
-            (None, Some((identity, vector))) => {
-                other::put(self.db, self.collection.id, row, identity, vector)?;
-            }
-            (None, None) => {}
+        match bytes {
+            Some(bytes) => self.insert_vector(row, &bytes)?,
+            None => self.put_other(row, change.other)?,
         }
         Ok(Outcome::Added)
     }
 
     fn change(&mut self, old: &Stored, change: &Change<'_>, mode: Mode) -> Attempt<Outcome> {
-        // A new checksum over a damaged row would hide the damage.
-        let Some(old_metadata) = old.metadata().filter(|_| old.is_intact()) else {
-            return Err(damaged(&old.id));
-        };
-        let text = change.text.or(old.text.as_deref());
-        let metadata = change
-            .patch
-            .map_or_else(|| old_metadata.clone(), |patch| old_metadata.merged(patch));
-        validate_metadata(change.id, &metadata)?;
-        let metadata_text = metadata.to_json_text();
-        let text_changed = text != old.text.as_deref();
-        let terms_changed =
-            text_changed || passage::context(&metadata) != passage::context(&old_metadata);
-        let new_vector = change.vector.map(vector_bytes);
-        // The text was unchanged when the caller embedded, and has changed since. The transaction
-        // is rolled back, and the caller embeds again.
-        if text_changed
-            && new_vector.is_none()
-            && change.other.is_none()
-            && change.has_embedder
-            && text.is_some()
-        {
-            return Err(Fault::EmbedAgain);
-        }
-        // A vector of another text is worse than none.
-        let drop_vector = text_changed && new_vector.is_none() && old.vector.is_some();
-        let vector_changed = drop_vector
-            || new_vector
-                .as_ref()
-                .is_some_and(|bytes| Some(bytes) != old.vector.as_ref());
-        let other = change.other.filter(|_| new_vector.is_none());
-        if !text_changed && !vector_changed && metadata_text == old.metadata_text {
-            if let Some((identity, vector)) = other.filter(|_| old.vector.is_none()) {
-                other::put(self.db, self.collection.id, old.row, identity, vector)?;
-            }
+        let revision = Revision::of(old, change)?;
+        // A vector of another embedder is kept only where the collection's own has none.
+        let other = change
+            .other
+            .filter(|_| change.vector.is_none() && revision.vector_bytes().is_none());
+        if revision.changes_nothing() {
+            self.put_other(old.row, other)?;
             return Ok(Outcome::Unchanged);
         }
-        // The uniqueness index would refuse the change, so this is checked before anything is
-        // written.
-        let key = MinedKey::of(text, &metadata);
-        if key.is_mined()
-            && let Some(holder) = self.holder(&key, old.row)?
-        {
+        if let Some(holder) = self.same_drawer(&revision)? {
             return match mode {
                 Mode::Update => Err(Error::Conflict {
                     what: format!(
@@ -216,17 +181,49 @@ impl<'a> Writer<'a> {
                 Mode::Add | Mode::Upsert => Ok(Outcome::DuplicateOf(holder)),
             };
         }
-        let vector = if drop_vector {
-            None
-        } else {
-            new_vector.as_ref().or(old.vector.as_ref())
-        };
-        let vector_is_none = vector.is_none();
         self.seq += 1;
-        if terms_changed {
+        if revision.terms_changed {
             // FTS5 needs the exact old terms, so this comes before the text is overwritten.
-            delete_postings(self.db, old.row, old.text.as_deref(), &old_metadata)?;
+            delete_postings(
+                self.db,
+                old.row,
+                old.text.as_deref(),
+                &revision.old_metadata,
+            )?;
         }
+        self.update_row(&revision, change)?;
+        self.update_search_side(&revision, change.prepared)?;
+        if revision.metadata_changed() {
+            delete_labels(self.db, self.collection.id, old.row, &revision.old_metadata)?;
+            insert_labels(self.db, self.collection.id, old.row, &revision.metadata)?;
+        }
+        if revision.text_changed || revision.vector != VectorChange::Keep {
+            other::remove(self.db, old.row)?;
+        }
+        self.put_other(old.row, other)?;
+        if revision.vector == VectorChange::Drop && other.is_none() {
+            self.dropped_vectors.push(old.id.clone());
+        }
+        self.update_vector(&revision)?;
+        Ok(Outcome::Updated)
+    }
+
+    /// The other drawer that already has the new text at the new place. The uniqueness index would
+    /// refuse the change, so this is checked before anything is written.
+    fn same_drawer(&self, revision: &Revision<'_>) -> Attempt<Option<String>> {
+        if !revision.key.is_mined() {
+            return Ok(None);
+        }
+        self.holder(&revision.key, revision.old.row)
+    }
+
+    fn update_row(&self, revision: &Revision<'_>, change: &Change<'_>) -> Attempt<()> {
+        let Revision {
+            text,
+            metadata_text,
+            key,
+            ..
+        } = revision;
         self.db
             .prepare_cached(
                 "UPDATE drawers SET text = ?2, metadata = ?3, seq = ?4, checksum = ?5, updated_at = ?6,
@@ -235,50 +232,65 @@ impl<'a> Writer<'a> {
                  WHERE row = ?1",
             )?
             .execute(params![
-                old.row as i64,
+                revision.old.row as i64,
                 text,
                 metadata_text,
                 self.seq as i64,
-                checksum(change.id, text, &metadata_text, vector.map(Vec::as_slice)),
+                checksum(change.id, *text, metadata_text, revision.vector_bytes()),
                 self.now,
                 key.wing,
                 key.source_file,
                 key.content_hash,
                 key.start_line,
-                change.origin.or_else(|| text_changed.then_some(0)),
+                change
+                    .origin
+                    .or_else(|| revision.text_changed.then_some(0)),
             ])?;
-        let place = Passage::of(self.collection.id, text, None, &metadata);
-        if terms_changed {
-            self.terms -= passage::delete(self.db, old.row)?;
-            self.insert_search_side(old.row, text, change.prepared, &metadata)?;
-        } else if !passage::update_place(self.db, old.row, &place)? {
-            let passage = Passage::derive(self.collection.id, text, &metadata);
-            passage::insert(self.db, self.collection.id, old.row, &passage)?;
+        Ok(())
+    }
+
+    /// Writes the passage again, and the postings if other words must find the drawer.
+    fn update_search_side(
+        &mut self,
+        revision: &Revision<'_>,
+        prepared: Option<&Prepared>,
+    ) -> Attempt<()> {
+        let (row, text, metadata) = (revision.old.row, revision.text, &revision.metadata);
+        if revision.terms_changed {
+            self.terms -= passage::delete(self.db, row)?;
+            return self.insert_search_side(row, text, prepared, metadata);
+        }
+        let place = Passage::of(self.collection.id, text, None, metadata);
+        if !passage::update_place(self.db, row, &place)? {
+            let passage = Passage::derive(self.collection.id, text, metadata);
+            passage::insert(self.db, self.collection.id, row, &passage)?;
             self.terms += i64::from(passage.length);
         }
-        if text_changed || vector_changed {
-            other::remove(self.db, old.row)?;
-        }
-        if let Some((identity, vector)) = other.filter(|_| vector_is_none) {
-            other::put(self.db, self.collection.id, old.row, identity, vector)?;
-        }
-        if metadata_text != old.metadata_text {
-            delete_labels(self.db, self.collection.id, old.row, &old_metadata)?;
-            insert_labels(self.db, self.collection.id, old.row, &metadata)?;
-        }
-        if drop_vector {
-            self.drop_vector(old)?;
-            if other.is_none() {
-                self.dropped_vectors.push(old.id.clone());
+        Ok(())
+    }
+
+    fn update_vector(&mut self, revision: &Revision<'_>) -> Attempt<()> {
+        let old = revision.old;
+        match &revision.vector {
+            VectorChange::Keep => Ok(()),
+            VectorChange::Drop => self.drop_vector(old),
+            VectorChange::Replace(bytes) => {
+                if old.vector.is_some() {
+                    delete_vector(self.db, old.row)?;
+                    self.vectors -= 1;
+                }
+                self.insert_vector(old.row, bytes)
             }
-        } else if let Some(bytes) = new_vector.filter(|_| vector_changed) {
-            if old.vector.is_some() {
-                delete_vector(self.db, old.row)?;
-                self.vectors -= 1;
-            }
-            self.insert_vector(old.row, &bytes)?;
         }
-        Ok(Outcome::Updated)
+    }
+
+    fn put_other(&self, row: u64, other: Option<(&EmbedderIdentity, &[f32])>) -> Attempt<()> {
+        match other {
+            Some((identity, vector)) => {
+                other::put(self.db, self.collection.id, row, identity, vector)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Writes the passage and the postings of a text. They are prepared again if they were prepared
@@ -420,13 +432,4 @@ impl<'a> Writer<'a> {
         }
         Ok((self.seq, warnings))
     }
-}
-
-fn damaged(id: &str) -> Fault {
-    Error::Corrupt {
-        what: format!("drawer `{id}`"),
-        path: crate::store::palace_files::DATABASE.into(),
-        detail: "its checksum does not match".into(),
-    }
-    .into()
 }

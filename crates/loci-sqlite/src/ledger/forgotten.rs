@@ -16,11 +16,11 @@ use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 use crate::store::Head;
 use crate::store::connection::Db;
-pub(crate) use loci_core::ledger::forgotten::Book;
+pub(crate) use loci_core::ledger::forgotten::ForgottenTexts;
 
 /// The records of one collection as they were last read.
 #[derive(Default)]
-pub(crate) struct Cache(Mutex<Option<(Stamp, Arc<Book>)>>);
+pub(crate) struct Cache(Mutex<Option<(Stamp, Arc<ForgottenTexts>)>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
@@ -31,8 +31,8 @@ struct Stamp {
 }
 
 /// The forgotten texts of a collection, as of this transaction.
-pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<Book> {
-    let mut book = Book::new(key(db)?);
+pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<ForgottenTexts> {
+    let mut texts = ForgottenTexts::new(key(db)?);
     let mut statement = db.prepare_cached(
         "SELECT hash, lines, id, sequence, source, exchange, before, after
          FROM forgotten WHERE collection = ?1 ORDER BY id",
@@ -42,9 +42,9 @@ pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<Book> {
         let hash = columns.get_ref(0)?.as_blob().unwrap_or_default();
         let lines = numbers(columns.get_ref(1)?.as_blob().unwrap_or_default());
         let record = read(columns, 2, lines.len())?;
-        book.add(hash.to_vec(), &lines, record);
+        texts.add(hash.to_vec(), &lines, record);
     }
-    Ok(book)
+    Ok(texts)
 }
 
 /// The key for looking up single texts, or `None` if nothing was forgotten.
@@ -70,7 +70,7 @@ pub(crate) fn has_text(
 /// Removes every copy of a forgotten text that a repair, a clean-up or a run kept, under any id.
 /// Returns their number.
 pub(crate) fn remove_copies(db: &Connection, collection: i64) -> Attempt<usize> {
-    let book = load(db, collection)?;
+    let texts = load(db, collection)?;
     let mut removed = 0;
     for (table, origin) in [
         ("damaged_drawers", "0"),
@@ -89,8 +89,8 @@ pub(crate) fn remove_copies(db: &Connection, collection: i64) -> Attempt<usize> 
                     continue;
                 };
                 let metadata = metadata_of(columns.get_ref(2)?.as_str().ok());
-                let place = place_in(db, book.key(), columns.get(3)?, &metadata)?;
-                if book.is_in(text, place) {
+                let place = place_in(db, texts.key(), columns.get(3)?, &metadata)?;
+                if texts.is_in(text, place) {
                     found.push(columns.get::<_, i64>(0)?);
                 }
             }
@@ -226,7 +226,7 @@ fn write(
     }
 }
 
-/// The place of a copy, for [`Book::is_in`].
+/// The place of a copy, for [`ForgottenTexts::is_in`].
 pub(crate) fn place_of_copy(
     db: &Connection,
     origin: i64,
@@ -284,14 +284,14 @@ pub(super) fn allow_again(
     collection.store.write("allowing a forgotten text", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        let book = book(collection, db, row.id)?;
-        for record in book.records_in(text, place) {
+        let texts = texts(collection, db, row.id)?;
+        for record in texts.records_in(text, place) {
             db.sql
                 .execute("DELETE FROM forgotten WHERE id = ?1", [record])?;
         }
         db.sql.execute(
             "DELETE FROM forgotten WHERE collection = ?1 AND hash = ?2",
-            params![row.id, text_hash(book.key(), text)],
+            params![row.id, text_hash(texts.key(), text)],
         )?;
         // Committed when this returns: the text may be stored again. Nothing is restored by it; the
         // caller writes the text afterwards.
@@ -304,13 +304,13 @@ pub(super) fn lines(
     text: &str,
     place: TextPlace<'_>,
 ) -> Result<Vec<(u32, u32)>> {
-    let book = collection.read("looking for forgotten texts", |db, row| {
-        book(collection, db, row.id)
+    let texts = collection.read("looking for forgotten texts", |db, row| {
+        texts(collection, db, row.id)
     })?;
-    Ok(book.lines_in(text, place))
+    Ok(texts.lines_in(text, place))
 }
 
-fn book(collection: &SqliteCollection, db: &Db, id: i64) -> Attempt<Arc<Book>> {
+fn texts(collection: &SqliteCollection, db: &Db, id: i64) -> Attempt<Arc<ForgottenTexts>> {
     let (count, newest): (i64, i64) = db
         .sql
         .prepare_cached(
@@ -325,13 +325,13 @@ fn book(collection: &SqliteCollection, db: &Db, id: i64) -> Attempt<Arc<Book>> {
     };
     let cache = &collection.store.forgotten.0;
     let cached = cache.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some((_, book)) = cached.filter(|(cached, _)| *cached == stamp) {
-        return Ok(book);
+    if let Some((_, texts)) = cached.filter(|(cached, _)| *cached == stamp) {
+        return Ok(texts);
     }
-    let book = load(&db.sql, id)?;
-    let book = Arc::new(book);
-    *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, Arc::clone(&book)));
-    Ok(book)
+    let texts = load(&db.sql, id)?;
+    let texts = Arc::new(texts);
+    *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, Arc::clone(&texts)));
+    Ok(texts)
 }
 
 fn key(db: &Connection) -> Attempt<[u8; 32]> {

@@ -7,8 +7,8 @@ mod row_ranges;
 use std::collections::HashMap;
 
 use loci_core::ledger::undoing::{
-    KeptDrawer, Obstacles, SourceAfter, WayBack, refuse_undone, removes_added, source_after,
-    way_back,
+    DrawerUndo, KeptDrawer, SourceAfter, UndoConflicts, drawer_undo, refuse_undone, removes_added,
+    source_after,
 };
 use loci_core::{
     Compatibility, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState, SourceRecord,
@@ -17,7 +17,7 @@ use loci_core::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use self::row_ranges::RowRanges;
-use super::forgotten::{self, Book};
+use super::forgotten::{self, ForgottenTexts};
 use super::runs;
 use super::sources;
 use crate::collection::SqliteCollection;
@@ -113,7 +113,7 @@ fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
         [run as i64],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    let obstacles = Obstacles {
+    let obstacles = UndoConflicts {
         later: later.map(|(run, name)| (run as u64, name)),
         taken: taken_name(db, run)?,
         has_steps,
@@ -416,7 +416,7 @@ fn origin_of(db: &Connection, kept: &Kept) -> Attempt<Option<u64>> {
 /// One transaction of an undo.
 struct UndoTx<'a> {
     /// Records of forgotten texts; loaded for the first drawer that is restored.
-    forgotten: Option<Book>,
+    forgotten: Option<ForgottenTexts>,
     /// Loaded for the first removed drawer that is restored.
     ranges: Option<RowRanges>,
     db: &'a Connection,
@@ -542,19 +542,19 @@ impl UndoTx<'_> {
                 return Ok(false);
             };
             let place = forgotten::place_of_copy(db, kept.origin, kept.metadata.as_ref())?;
-            let book = match self.forgotten.take() {
+            let texts = match self.forgotten.take() {
                 Some(loaded) => loaded,
                 None => forgotten::load(db, collection)?,
             };
-            let is_forgotten = book.is_in(text, place);
-            self.forgotten = Some(book);
+            let is_forgotten = texts.is_in(text, place);
+            self.forgotten = Some(texts);
             Ok(is_forgotten)
         };
         let origin_now = || origin_of(db, kept);
-        let outcome = match way_back(what, is_forgotten, origin_now)? {
-            WayBack::Insert => self.insert(kept)?,
-            WayBack::Change => self.change(kept)?,
-            WayBack::None => Outcome::Unknown,
+        let outcome = match drawer_undo(what, is_forgotten, origin_now)? {
+            DrawerUndo::Insert => self.insert(kept)?,
+            DrawerUndo::Change => self.change(kept)?,
+            DrawerUndo::None => Outcome::Unknown,
         };
         self.done.count_returned(&outcome);
         Ok(())

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use loci_core::{Error, ForgetOutcome, Metadata, PalaceRef, Result, Selection};
 use rusqlite::{Connection, params};
 
-use super::purge::{Patience, Purged, purge};
+use super::purge::{PurgeWait, Purged, purge};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::remove::in_slices;
@@ -53,7 +53,7 @@ pub(crate) fn forget(
         Ok(Head::read(&db.sql)?.purge_pending)
     })?;
     let purged = if pending > 0 {
-        purge(&store, Patience::Waits)?
+        purge(&store, PurgeWait::Waits)?
     } else {
         Purged::default()
     };

@@ -5,11 +5,11 @@
 //! the drawers also records that a purge is pending, and the purge clears that record at its end.
 //! So a kill at any line leaves a palace that is purged again.
 
-use std::fs::{self, TryLockError};
+use std::fs::TryLockError;
 use std::path::Path;
 use std::time::Duration;
 
-use loci_core::{Error, ErrorKind, MaintenanceStatus, Result};
+use loci_core::{ErrorKind, MaintenanceStatus, Result};
 use loci_files::own;
 
 use super::copies::{self, Treatment};
@@ -28,7 +28,7 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// Whether a purge waits for other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
+pub(crate) enum PurgeWait {
     /// For `forget`: waits for locks and readers.
     Waits,
     /// For a process that closes the palace after other work: leaves what is locked to the next
@@ -46,11 +46,11 @@ pub(crate) struct Purged {
 
 /// Rewrites or removes every file that may hold forgotten text. A full disk, a busy palace or
 /// missing permissions only delay the purge, because the drawers are already removed.
-pub(crate) fn purge(store: &Store, patience: Patience) -> Result<Purged> {
+pub(crate) fn purge(store: &Store, patience: PurgeWait) -> Result<Purged> {
     let mut purged = Purged::default();
     let done = match patience {
-        Patience::Waits => run(store, patience, &mut purged),
-        Patience::None => with_patience(Duration::ZERO, || run(store, patience, &mut purged)),
+        PurgeWait::Waits => run(store, patience, &mut purged),
+        PurgeWait::None => with_patience(Duration::ZERO, || run(store, patience, &mut purged)),
     };
     match done {
         Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
@@ -63,13 +63,13 @@ pub(crate) fn purge(store: &Store, patience: Patience) -> Result<Purged> {
     }
 }
 
-fn run(store: &Store, patience: Patience, purged: &mut Purged) -> Result<()> {
+fn run(store: &Store, patience: PurgeWait, purged: &mut Purged) -> Result<()> {
     build::join(store);
     let pending = store.read("looking for a pending purge", |db| {
         Ok(Head::read(&db.sql)?.purge_pending)
     })?;
     let held = remove_copies(store, patience, &mut purged.removed_files)?;
-    if patience == Patience::None && held.is_some() {
+    if patience == PurgeWait::None && held.is_some() {
         // The rewrite opens the palace again, which would wait for the same process.
         purged.pending = held;
         return Ok(());
@@ -83,7 +83,7 @@ fn run(store: &Store, patience: Patience, purged: &mut Purged) -> Result<()> {
     left = rewrite(store, patience)?.or(left);
     // The postings held forgotten words until the rewrite. A working copy that was started before
     // it may hold them too, and may have become a kept file in the meantime.
-    if patience == Patience::Waits {
+    if patience == PurgeWait::Waits {
         working_copy::wait_for_others(&store.place, READER_WAIT)?;
     }
     left = left.or(remove_copies(store, patience, &mut purged.removed_files)?);
@@ -105,7 +105,7 @@ fn run(store: &Store, patience: Patience, purged: &mut Purged) -> Result<()> {
 /// Removes the listed copies in the palace directory. Returns the first reason why one stays.
 fn remove_copies(
     store: &Store,
-    patience: Patience,
+    patience: PurgeWait,
     removed: &mut Vec<String>,
 ) -> Result<Option<PurgePending>> {
     let place = &store.place;
@@ -146,7 +146,9 @@ fn remove_copies(
         }
         // Nothing refers to a copy, so they can go in any order. A crash after this line leaves
         // fewer copies, and the purge pending.
-        match remove(&path) {
+        // The drawers are gone from the database, so this copy is the last place of their text. A crash
+        // before this line leaves the purge pending, and the next process continues.
+        match working_copy::remove(&path) {
             Ok(()) if copy.treatment == Treatment::RemovedAfterRestore => {}
             Ok(()) => removed.push(copies::relative(place, &path)),
             Err(error) => {
@@ -164,16 +166,16 @@ fn is_in_use(path: &Path) -> bool {
     own::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-fn take(lock: &Path, patience: Patience) -> Result<Option<FileLock>> {
+fn take(lock: &Path, patience: PurgeWait) -> Result<Option<FileLock>> {
     match patience {
-        Patience::Waits => FileLock::exclusive(lock).map(Some),
-        Patience::None => FileLock::try_exclusive(lock),
+        PurgeWait::Waits => FileLock::exclusive(lock).map(Some),
+        PurgeWait::None => FileLock::try_exclusive(lock),
     }
 }
 
 /// Builds every registered index from what is left. Returns false if another process is building
 /// one.
-fn rebuild_indexes(store: &Store, patience: Patience) -> Result<bool> {
+fn rebuild_indexes(store: &Store, patience: PurgeWait) -> Result<bool> {
     let names: Vec<String> = store.read("listing snapshots", |db| {
         let head = Head::read(&db.sql)?;
         let mut names = Vec::new();
@@ -185,8 +187,8 @@ fn rebuild_indexes(store: &Store, patience: Patience) -> Result<bool> {
         Ok(names)
     })?;
     let when = match patience {
-        Patience::Waits => When::Must,
-        Patience::None => When::Now,
+        PurgeWait::Waits => When::Must,
+        PurgeWait::None => When::Now,
     };
     let mut all = true;
     for name in names {
@@ -197,7 +199,7 @@ fn rebuild_indexes(store: &Store, patience: Patience) -> Result<bool> {
 }
 
 /// Merges the postings, rebuilds the file and empties the log.
-fn rewrite(store: &Store, patience: Patience) -> Result<Option<PurgePending>> {
+fn rewrite(store: &Store, patience: PurgeWait) -> Result<Option<PurgePending>> {
     let doing = "purging forgotten text";
     // Merging first removes the deleted words from the postings, so that the rebuilt file does not
     // contain them.
@@ -210,8 +212,8 @@ fn rewrite(store: &Store, patience: Patience) -> Result<Option<PurgePending>> {
     // closed.
     store.release();
     let wait = match patience {
-        Patience::Waits => READER_WAIT,
-        Patience::None => Duration::ZERO,
+        PurgeWait::Waits => READER_WAIT,
+        PurgeWait::None => Duration::ZERO,
     };
     // VACUUM commits the new file into the log, and the checkpoint copies it over the database and
     // truncates the log. Both files hold forgotten text until the checkpoint has ended, so the
@@ -225,18 +227,4 @@ fn rewrite(store: &Store, patience: Patience) -> Result<Option<PurgePending>> {
         Ok(db.sql.query_row(truncate, [], |row| row.get::<_, i64>(0))?)
     })?;
     Ok((busy != 0).then(|| pending::readers(&store.place)))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let result = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match result {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("cannot remove", path, error))
-        }
-        _ => Ok(()),
-    }
 }

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, RehearsalStep, Result, SelfTest};
+use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, Result, SelfTest, SelfTestStep};
 use rusqlite::{Connection, params};
 
 use crate::SqliteBackend;
@@ -71,17 +71,17 @@ fn run_steps(
     store: &Store,
     text: &str,
     vector: &[f32],
-    done: &mut Vec<RehearsalStep>,
+    done: &mut Vec<SelfTestStep>,
 ) -> Result<()> {
     store.alone(DOING, |db| {
         try_write(db, text, vector, done)?;
         commit_nothing(&db.sql)?;
-        done.push(RehearsalStep::Commit);
+        done.push(SelfTestStep::Commit);
         Ok(())
     })
 }
 
-fn try_write(db: &Db, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Attempt<()> {
+fn try_write(db: &Db, text: &str, vector: &[f32], done: &mut Vec<SelfTestStep>) -> Attempt<()> {
     // Without this, a large transaction could write pages into the log before it ends, and a kill
     // would leave the text there.
     db.sql.pragma_update(None, "cache_spill", false)?;
@@ -98,12 +98,12 @@ fn write_read_forget(
     db: &Db,
     text: &str,
     vector: &[f32],
-    done: &mut Vec<RehearsalStep>,
+    done: &mut Vec<SelfTestStep>,
 ) -> Attempt<()> {
     create_row(db, NAME, Create::Always, &CollectionOptions::default())?;
     let db = &db.sql;
     let row = write(db, text, vector)?;
-    done.push(RehearsalStep::Write);
+    done.push(SelfTestStep::Write);
     let stored = fetch(db, row)?.and_then(std::result::Result::ok);
     let as_written = stored.is_some_and(|stored| {
         stored.is_intact()
@@ -111,16 +111,16 @@ fn write_read_forget(
             && stored.vector == Some(vector_bytes(vector))
     });
     expect(as_written, "a drawer is not read as it was written")?;
-    done.push(RehearsalStep::Read);
+    done.push(SelfTestStep::Read);
     expect(
         is_found(db, text, row)?,
         "a drawer is not found by its words",
     )?;
-    done.push(RehearsalStep::Find);
+    done.push(SelfTestStep::Find);
     forget(db, row)?;
     let gone = fetch(db, row)?.is_none() && !is_found(db, text, row)?;
     expect(gone, "a forgotten drawer is still there")?;
-    done.push(RehearsalStep::Forget);
+    done.push(SelfTestStep::Forget);
     Ok(())
 }
 

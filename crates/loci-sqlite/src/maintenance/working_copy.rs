@@ -228,7 +228,7 @@ pub(crate) fn keep_log(place: &PalaceFiles, log: &Path, target: &Path) -> Result
 
 /// Removes abandoned copies and returns their names.
 pub(crate) fn remove_abandoned(place: &PalaceFiles) -> Result<Vec<String>> {
-    Ok(look(place)?.removed)
+    Ok(find_copies(place)?.removed)
 }
 
 /// Removes copies of read-only palaces that killed readers of this user left in a directory. Other
@@ -266,22 +266,22 @@ pub(crate) fn tidy(place: &PalaceFiles) {
 /// palace.
 pub(crate) fn wait_for_others(place: &PalaceFiles, limit: Duration) -> Result<Vec<LiveCopy>> {
     let since = Instant::now();
-    let mut live = look(place)?.live;
+    let mut live = find_copies(place)?.live;
     while !live.is_empty() && since.elapsed() < limit {
         std::thread::sleep(POLL);
-        let now = look(place)?.live;
+        let now = find_copies(place)?.live;
         live.retain(|copy| now.contains(copy));
     }
     Ok(live)
 }
 
-struct Look {
+struct FoundCopies {
     removed: Vec<String>,
     live: Vec<LiveCopy>,
 }
 
-fn look(place: &PalaceFiles) -> Result<Look> {
-    let mut found = Look {
+fn find_copies(place: &PalaceFiles) -> Result<FoundCopies> {
+    let mut found = FoundCopies {
         removed: Vec::new(),
         live: Vec::new(),
     };
@@ -331,9 +331,9 @@ fn names(path: &Path, opened: &File) -> bool {
     }
 }
 
-/// Removes a copy, which nothing refers to. A crash in between leaves a directory that nobody locks,
-/// and the next process removes it.
-fn remove(path: &Path) -> Result<()> {
+/// Removes a file or directory that nothing refers to, such as an abandoned copy. A crash in between
+/// leaves a part that nobody locks, and the next process removes it.
+pub(crate) fn remove(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),

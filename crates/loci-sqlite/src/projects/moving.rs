@@ -52,15 +52,15 @@ pub(super) fn move_group(
                 let rows = next_rows(&db.sql, writer.collection(), group, from, after)?;
                 let mut slice = Moved::default();
                 for found in &rows {
-                    match fate(&db.sql, &collection.name, found, to)? {
-                        Fate::Moves if move_drawer(&db.sql, &mut writer, found, to)? => {
+                    match move_action(&db.sql, &collection.name, found, to)? {
+                        MoveAction::Moves if move_drawer(&db.sql, &mut writer, found, to)? => {
                             slice.moved += 1;
                         }
-                        Fate::IsRemoved { duplicate_of } => {
+                        MoveAction::IsRemoved { duplicate_of } => {
                             remove_duplicate(&db.sql, &mut writer, found, duplicate_of)?;
                             slice.removed += 1;
                         }
-                        Fate::Moves | Fate::Stays => slice.left += 1,
+                        MoveAction::Moves | MoveAction::Stays => slice.left += 1,
                     }
                 }
                 if rows.len() < SLICE {
@@ -100,10 +100,10 @@ pub(super) fn plan_move(
         loop {
             let rows = next_rows(&db.sql, row.id, group, from, after)?;
             for found in &rows {
-                match fate(&db.sql, &collection.name, found, to)? {
-                    Fate::Moves => planned.moved += 1,
-                    Fate::IsRemoved { .. } => planned.removed += 1,
-                    Fate::Stays => planned.left += 1,
+                match move_action(&db.sql, &collection.name, found, to)? {
+                    MoveAction::Moves => planned.moved += 1,
+                    MoveAction::IsRemoved { .. } => planned.removed += 1,
+                    MoveAction::Stays => planned.left += 1,
                 }
             }
             match rows.last().filter(|_| rows.len() == SLICE) {
@@ -121,7 +121,7 @@ struct FoundRow {
 }
 
 /// What happens to a drawer that should move to another wing.
-enum Fate {
+enum MoveAction {
     Moves,
     /// The other wing has the same text from the same place in this row, and removing the drawer
     /// loses nothing.
@@ -133,7 +133,12 @@ enum Fate {
     Stays,
 }
 
-fn fate(db: &Connection, collection: &str, found: &FoundRow, to: &str) -> Attempt<Fate> {
+fn move_action(
+    db: &Connection,
+    collection: &str,
+    found: &FoundRow,
+    to: &str,
+) -> Attempt<MoveAction> {
     let mut duplicates = db.prepare_cached(
         "SELECT t.row, EXISTS (SELECT 1 FROM json_each(d.metadata) own
                                WHERE own.key NOT IN (SELECT key FROM json_each(t.metadata)))
@@ -147,7 +152,7 @@ fn fate(db: &Connection, collection: &str, found: &FoundRow, to: &str) -> Attemp
         })
         .optional()?;
     let Some((duplicate_of, says_more)) = duplicate else {
-        return Ok(Fate::Moves);
+        return Ok(MoveAction::Moves);
     };
     // Facts and links refer to drawers by id, and a link is removed with its drawer. So a drawer
     // that one of them names is more than a copy.
@@ -159,9 +164,9 @@ fn fate(db: &Connection, collection: &str, found: &FoundRow, to: &str) -> Attemp
         )?
         .query_row(params![collection, found.id], |row| row.get(0))?;
     Ok(if says_more || is_named {
-        Fate::Stays
+        MoveAction::Stays
     } else {
-        Fate::IsRemoved { duplicate_of }
+        MoveAction::IsRemoved { duplicate_of }
     })
 }
 

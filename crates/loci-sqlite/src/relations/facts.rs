@@ -175,7 +175,7 @@ pub(crate) fn each(
     query: &FactQuery,
     visit: &mut dyn FnMut(Fact) -> bool,
 ) -> Attempt<()> {
-    let wanted = Wanted::of(db, query)?;
+    let wanted = FactConditions::of(db, query)?;
     let Some((sql, values)) = statement(&wanted) else {
         return Ok(());
     };
@@ -188,7 +188,7 @@ pub(crate) fn each(
 
 /// Conditions on a row: one of the values for each column.
 #[derive(Debug, Default)]
-struct Wanted<'a> {
+struct FactConditions<'a> {
     id: Option<&'a str>,
     subjects: Option<Vec<String>>,
     predicate: Option<&'a str>,
@@ -196,7 +196,7 @@ struct Wanted<'a> {
     entities: Option<Vec<String>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> FactConditions<'a> {
     fn of(db: &Connection, query: &'a FactQuery) -> Attempt<Self> {
         let spelled = |name: &Option<String>| -> Attempt<Option<Vec<String>>> {
             Ok(match name {
@@ -217,7 +217,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The statement and its values, or `None` if no row can match.
-fn statement<'a>(wanted: &'a Wanted<'_>) -> Option<(String, Vec<&'a str>)> {
+fn statement<'a>(wanted: &'a FactConditions<'_>) -> Option<(String, Vec<&'a str>)> {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
     for (column, value) in [("id", wanted.id), ("predicate", wanted.predicate)] {
@@ -332,15 +332,15 @@ mod tests {
         crate::store::connection::add_terms_function(&db).unwrap();
         schema::migrate(&db, 0, &loci_core::Machine::default()).unwrap();
         let named = || Some(vec!["x".to_owned()]);
-        let of = |wanted: Wanted<'_>| statement(&wanted).unwrap().0;
-        let entity = of(Wanted {
+        let of = |wanted: FactConditions<'_>| statement(&wanted).unwrap().0;
+        let entity = of(FactConditions {
             entities: named(),
-            ..Wanted::default()
+            ..FactConditions::default()
         });
-        let pair = of(Wanted {
+        let pair = of(FactConditions {
             subjects: named(),
             predicate: Some("x"),
-            ..Wanted::default()
+            ..FactConditions::default()
         });
         for (sql, index) in [
             (entity.as_str(), "facts_subject (subject=?)"),

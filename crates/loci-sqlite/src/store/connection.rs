@@ -14,9 +14,11 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::passage;
-use crate::fault::{Attempt, busy_limit};
+use crate::fault::Attempt;
 use crate::store::palace_files::{Marks, PalaceFiles};
 
+/// How long a writer waits for other writers before it returns `Busy`.
+pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(30);
 /// Log target for every statement that SQLite runs: `LOCI_LOG=loci_sqlite::statements=trace`.
 const STATEMENTS: &str = "loci_sqlite::statements";
 
@@ -202,7 +204,7 @@ thread_local! {
 
 /// How long this thread waits for other processes.
 pub(crate) fn patience() -> Duration {
-    PATIENCE.get().unwrap_or_else(busy_limit)
+    PATIENCE.get().unwrap_or(BUSY_LIMIT)
 }
 
 /// Runs `work` with this limit on the wait for other writers.

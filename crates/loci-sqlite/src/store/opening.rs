@@ -10,11 +10,11 @@ use loci_files::{foreign, holders};
 use loci_salvage::WAL_INDEX_HEADER_BYTES;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::connection::{Db, patience};
+use super::connection::{BUSY_LIMIT, Db, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::palace_files::{PalaceFiles, sync_directory};
-use super::{BUSY_LIMIT, Head, creation, duplicates, new_generation, now_ms, schema, schema_check};
+use super::{Head, creation, duplicates, new_generation, now_ms, schema, schema_check};
 use crate::fault::{Attempt, Fault};
 use crate::maintenance::working_copy;
 

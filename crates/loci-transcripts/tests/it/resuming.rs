@@ -2,7 +2,7 @@
 
 use super::claude_code::{prompt, result};
 use super::composing::{short, transcript};
-use super::support::{Told, adds_up, lines, read_from};
+use super::support::{ReadSource, adds_up, lines, read_from};
 use loci_transcripts::{Error, Event, Format, Mark, Reader};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use std::io::Write;
 use std::path::Path;
 
 /// Reads the first part of a file, then resumes from the last mark, and compares with the whole.
-fn check_growth(whole: &Told, format: Format, text: &[u8], path: &Path, cut: usize) {
+fn check_growth(whole: &ReadSource, format: Format, text: &[u8], path: &Path, cut: usize) {
     let first = read_from(format, &text[..cut], path, &Mark::default());
     let mark = first.marks().last().copied().cloned().unwrap_or_default();
     assert!(usize::try_from(mark.offset).unwrap() <= cut);
     let rest = read_from(format, text, path, &mark);
     let is_mark = |event: &Event| matches!(event, Event::Rest(found) if **found == mark);
-    let split = |told: &Told| {
+    let split = |told: &ReadSource| {
         let at = told.events.iter().position(is_mark).map_or(0, |at| at + 1);
         let pieces = |events: &[Event]| {
             let piece = |event: &&Event| matches!(event, Event::Piece(_));

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use std::io::BufReader;
 use std::path::Path;
 
-pub(super) struct Told {
+pub(super) struct ReadSource {
     pub(super) events: Vec<Event>,
     pub(super) tally: Tally,
     pub(super) conversation: Conversation,
 }
 
-impl Told {
+impl ReadSource {
     pub(super) fn pieces(&self) -> Vec<&Piece> {
         self.events
             .iter()
@@ -64,7 +64,7 @@ pub(super) fn adds_up(tally: &Tally) {
 }
 
 /// Reads to the end from a mark.
-pub(super) fn read_from(format: Format, bytes: &[u8], path: &Path, mark: &Mark) -> Told {
+pub(super) fn read_from(format: Format, bytes: &[u8], path: &Path, mark: &Mark) -> ReadSource {
     let bytes = &bytes[usize::try_from(mark.offset).unwrap()..];
     let mut reader = Reader::resume(format, BufReader::with_capacity(997, bytes), path, mark);
     let mut events = Vec::new();
@@ -99,14 +99,14 @@ pub(super) fn read_from(format: Format, bytes: &[u8], path: &Path, mark: &Mark) 
     }
     assert_eq!(reader.next().unwrap(), None);
     adds_up(reader.tally());
-    Told {
+    ReadSource {
         events,
         tally: reader.tally().clone(),
         conversation: reader.conversation().clone(),
     }
 }
 
-pub(super) fn read(format: Format, text: impl AsRef<[u8]>, path: &str) -> Told {
+pub(super) fn read(format: Format, text: impl AsRef<[u8]>, path: &str) -> ReadSource {
     read_from(format, text.as_ref(), Path::new(path), &Mark::default())
 }
 

@@ -2,7 +2,7 @@ use super::support::read;
 use loci_transcripts::Format;
 
 #[test]
-fn turns_are_told_by_the_names_before_them() {
+fn turns_are_recognised_by_the_names_before_them() {
     let text = "A talk on the pier.\n\nHuman: Is it deep?\nI cannot see.\n\nAI: Very.\n\n- ten\n- metres\nHuman: Thanks\n";
     let told = read(Format::Plain, text, "pier.txt");
     assert_eq!(

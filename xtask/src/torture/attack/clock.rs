@@ -51,7 +51,7 @@ const DATES: [&str; 10] = [
 
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let home = round.home.clone();
-    let mut known = round.lab.fill(home.palace(), 20)?;
+    let mut known = round.context.fill(home.palace(), 20)?;
     let faketime = has_faketime();
     if !faketime {
         round.skip("wrong clocks: `faketime` is not installed");

@@ -26,7 +26,7 @@ const FILES: u32 = 5;
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let home = round.home.clone();
     let drawers = *round.random.choice(&[20, 2_300]).unwrap_or(&20);
-    let mut known = round.lab.fill(home.palace(), drawers)?;
+    let mut known = round.context.fill(home.palace(), drawers)?;
     if round.random.bool() {
         std::fs::write(home.file("palace.toml"), "durability = \"full\"\n")?;
     }
@@ -40,7 +40,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         )?;
     }
     let tree = tree.display().to_string();
-    let until = Instant::now() + round.lab.slice.mul_f64(0.7);
+    let until = Instant::now() + round.context.slice.mul_f64(0.7);
     let mut extras: Vec<u32> = (0..4).collect();
     round.random.shuffle(&mut extras);
     extras.truncate(round.random.usize(..=4));

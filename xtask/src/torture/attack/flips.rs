@@ -25,7 +25,7 @@ const TRIES: u32 = 40;
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let whole = round.home.with_palace(&round.home.path("whole"));
     let drawers = *round.random.choice(&[60, 2_300]).unwrap_or(&60);
-    let known = round.lab.fill(whole.palace(), drawers)?;
+    let known = round.context.fill(whole.palace(), drawers)?;
     let baseline = Baseline::new(&whole, known)?;
     for n in 0..TRIES {
         if round.is_over() {

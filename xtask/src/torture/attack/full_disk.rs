@@ -52,7 +52,7 @@ struct Scene {
 
 impl Scene {
     fn new(round: &Round<'_>, home: Home) -> anyhow::Result<Self> {
-        let known = round.lab.fill(home.palace(), 60)?;
+        let known = round.context.fill(home.palace(), 60)?;
         let backup = home.path("backup").display().to_string();
         home.json(&["backup", &backup])?;
         std::fs::create_dir_all(home.path("tree"))?;

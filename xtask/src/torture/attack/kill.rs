@@ -6,7 +6,7 @@ mod cases;
 mod world;
 
 use cases::CASES;
-use world::World;
+use world::KillRound;
 
 use super::Attack;
 use crate::torture::round::Round;
@@ -25,7 +25,7 @@ const SIZES: [(&str, usize); 3] = [("small", 12), ("small", 60), ("large", 2_300
 
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let (kind, drawers) = *round.random.choice(&SIZES).unwrap_or(&("small", 12));
-    let mut world = World::new(round, kind, drawers)?;
+    let mut world = KillRound::new(round, kind, drawers)?;
     let weights: u32 = CASES.iter().map(|case| case.weight).sum();
     while !world.round.is_over() {
         let mut ticket = world.round.random.u32(..weights);

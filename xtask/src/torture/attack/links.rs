@@ -32,7 +32,7 @@ const TARGETS: [&str; 6] = [
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let home = round.home.clone();
     let drawers = *round.random.choice(&[20, 2_300]).unwrap_or(&20);
-    let mut known = round.lab.fill(home.palace(), drawers)?;
+    let mut known = round.context.fill(home.palace(), drawers)?;
     let tree = home.path("tree");
     std::fs::create_dir_all(&tree)?;
     std::fs::write(tree.join("plain.md"), texts::document("plain", 1, 3, 40))?;

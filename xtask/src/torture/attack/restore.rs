@@ -37,7 +37,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         bail!("two backups were made");
     };
     home.json(&["restore", &left.0])?;
-    let time = round.lab.slice.mul_f64(0.7);
+    let time = round.context.slice.mul_f64(0.7);
     let until = Instant::now() + time;
     let pauses: Vec<Duration> = (0..64)
         .map(|_| time.mul_f64(round.random.f64() / 5.0))

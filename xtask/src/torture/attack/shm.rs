@@ -44,7 +44,7 @@ const DAMAGES: [(&str, &str, Damage); 5] = [
 
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let home = round.home.clone();
-    let mut known = round.lab.fill(home.palace(), 20)?;
+    let mut known = round.context.fill(home.palace(), 20)?;
     let Some((name, file, damage)) = round.random.choice(&DAMAGES).copied() else {
         return Ok(());
     };

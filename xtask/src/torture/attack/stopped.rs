@@ -14,7 +14,7 @@ use super::Attack;
 use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::{HANGS, Started, short};
-use crate::torture::round::{Drawers, Lab, Round, Tally};
+use crate::torture::round::{Drawers, Round, RunContext, Tally};
 use crate::torture::server::{Reply, Server};
 use crate::torture::texts;
 
@@ -60,20 +60,21 @@ fn lock_file(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
-    let lab = round.lab;
+    let context = round.context;
     let moments: Vec<f64> = ACTS.iter().map(|_| round.random.f64()).collect();
     let home = &round.home;
     // The cases run in parallel, because they spend most of the time waiting.
     let tallies: Vec<Tally> = std::thread::scope(|threads| {
         let mut cases = Vec::new();
         for lock in LOCKS {
-            cases.push(threads.spawn(move || tallied(|tally| held_lock(lab, home, lock, tally))));
+            cases.push(
+                threads.spawn(move || tallied(|tally| held_lock(context, home, lock, tally))),
+            );
         }
         for (act, moment) in ACTS.iter().zip(moments) {
-            cases
-                .push(threads.spawn(move || {
-                    tallied(|tally| stopped_command(lab, home, act, moment, tally))
-                }));
+            cases.push(threads.spawn(move || {
+                tallied(|tally| stopped_command(context, home, act, moment, tally))
+            }));
         }
         let tallies = cases.into_iter().map(|case| {
             let panicked = || Tally::broken(&anyhow::anyhow!("a thread of the driver panicked"));
@@ -97,9 +98,14 @@ fn tallied(case: impl FnOnce(&mut Tally) -> anyhow::Result<()>) -> Tally {
 }
 
 /// Stops a process that only holds the lock.
-fn held_lock(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result<()> {
+fn held_lock(
+    context: &RunContext,
+    home: &Home,
+    lock: &str,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
     let home = home.with_palace(&home.path(&format!("held-{lock}")));
-    let known = lab.fill(home.palace(), 2_300)?;
+    let known = context.fill(home.palace(), 2_300)?;
     let backup = home.path(&format!("{lock}.backup")).display().to_string();
     home.json(&["backup", &backup])?;
     if lock == "index.lock" {
@@ -139,7 +145,7 @@ fn wait_until_held(path: &Path) -> anyhow::Result<()> {
 
 /// Stops a command in the middle of its work.
 fn stopped_command(
-    lab: &Lab,
+    context: &RunContext,
     home: &Home,
     act: &[&str],
     moment: f64,
@@ -147,7 +153,7 @@ fn stopped_command(
 ) -> anyhow::Result<()> {
     let name = act.first().copied().unwrap_or_default();
     let home = home.with_palace(&home.path(&format!("caught-{name}")));
-    let known = lab.fill(home.palace(), 2_300)?;
+    let known = context.fill(home.palace(), 2_300)?;
     let backup = home.path(&format!("{name}.backup")).display().to_string();
     home.json(&["backup", &backup])?;
     let act: Vec<&str> = act
@@ -156,7 +162,7 @@ fn stopped_command(
         .collect();
     // The duration of the command is measured on a copy.
     let measured = home.with_palace(&home.path(&format!("measured-{name}")));
-    lab.fill(measured.palace(), 2_300)?;
+    context.fill(measured.palace(), 2_300)?;
     let since = Instant::now();
     measured.json(&act)?;
     let usual = since.elapsed();

@@ -125,7 +125,7 @@ fn a_file_that_changes_while_it_is_written_is_not_overwritten() {
 }
 
 #[test]
-fn a_damaged_journal_is_said_and_nothing_is_changed() {
+fn a_damaged_journal_is_reported_and_nothing_is_changed() {
     let scene = scene();
     scene.connect(&["claude-code"]);
     let after = scene.picture();

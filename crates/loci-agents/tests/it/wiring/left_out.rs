@@ -53,7 +53,7 @@ fn a_file_that_cannot_be_written_does_not_stop_the_others() {
 }
 
 #[test]
-fn the_others_are_undone_and_the_broken_one_once_it_is_mended() {
+fn the_others_are_undone_and_the_broken_one_once_it_is_repaired() {
     let scene = scene();
     let before = scene.picture();
     scene.connect(&[]);

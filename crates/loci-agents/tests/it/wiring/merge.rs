@@ -163,7 +163,7 @@ fn comments_keep_to_what_they_were_written_beside() {
 }
 
 #[test]
-fn palace_tools_and_name_are_written_when_they_are_given() {
+fn palace_tools_and_name_are_written_when_they_are_set() {
     let scene = Scene::new();
     let mut asked = scene.asked(&["cursor", "codex"]);
     asked.palace = Some("/my palace's".into());
@@ -282,7 +282,7 @@ fn a_name_that_another_server_has_is_refused() {
 }
 
 #[test]
-fn an_unknown_agent_is_told_the_known_ones() {
+fn an_unknown_agent_lists_the_known_ones() {
     let scene = Scene::new();
     let error = scene.try_connect(&scene.asked(&["emacs"])).unwrap_err();
     assert!(error.to_string().contains("claude-code, codex"), "{error}");

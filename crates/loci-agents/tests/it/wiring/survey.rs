@@ -37,7 +37,7 @@ fn every_agent_is_seen_before_connected_and_after() {
 }
 
 #[test]
-fn an_agent_that_is_not_wired_is_told_how() {
+fn an_agent_that_is_not_wired_is_reported_with_advice() {
     let scene = Scene::new();
     scene.write(".cursor/mcp.json", "{}");
     let state = state(&scene, "cursor");

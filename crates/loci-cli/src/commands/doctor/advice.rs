@@ -73,7 +73,7 @@ pub(super) fn needs_action(findings: &[DoctorFinding]) -> bool {
 }
 
 /// The findings as text, with a summary.
-pub(super) fn shown(printer: Printer, findings: &[DoctorFinding]) -> String {
+pub(super) fn render(printer: Printer, findings: &[DoctorFinding]) -> String {
     let mut text = String::new();
     if !findings.is_empty() {
         let _ = writeln!(text, "\n{}", printer.strong("findings"));

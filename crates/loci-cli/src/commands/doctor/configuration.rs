@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loci_palace::{Config, Error, PalaceRef, Whereabouts, path_text, shown_location};
+use loci_palace::{Config, Error, PalaceRef, UserDirectories, display_location, path_text};
 use serde_json::{Value, json};
 
 use super::advice::Findings;
@@ -20,7 +20,7 @@ const VARIABLES: [&str; 7] = [
 ];
 
 pub(super) fn examine(palace: Option<&PalaceRef>, findings: &mut Findings) -> (Value, Section) {
-    let places = Whereabouts::of_user();
+    let places = UserDirectories::of_user();
     let mut section = Section::new("files");
     let user = Config::of_user();
     hooks_switched_off(&user, findings);
@@ -53,7 +53,7 @@ pub(super) fn examine(palace: Option<&PalaceRef>, findings: &mut Findings) -> (V
     let set: serde_json::Map<String, Value> = VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?)))
-        .map(|(name, value)| (name, json!(shown_location(Path::new(&value)))))
+        .map(|(name, value)| (name, json!(display_location(Path::new(&value)))))
         .collect();
     for (name, value) in &set {
         section.line(name, value.as_str().unwrap_or_default());

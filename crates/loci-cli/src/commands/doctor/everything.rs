@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::advice::{self, Findings};
 use super::sheet::{self, Section};
-use super::{agents, configuration, engine, glance, palace, servers};
+use super::{agents, configuration, elsewhere, engine, palace, servers};
 use crate::failure::{Exit, Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
@@ -55,7 +55,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     ];
     let findings = found.sorted();
     let text =
-        sheet::shown(session.printer, &sections) + &advice::shown(session.printer, &findings);
+        sheet::render(session.printer, &sections) + &advice::render(session.printer, &findings);
     let acts = advice::needs_action(&findings);
     let answer = json!({
         "healthy": !acts,
@@ -176,8 +176,8 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
 /// Palaces of other programs in the usual places.
 fn others(found: &mut Findings) -> (Value, Section) {
     let mut section = Section::new("palaces of other programs");
-    let glances = match glance::usual() {
-        Ok(glances) => glances,
+    let summaries = match elsewhere::usual() {
+        Ok(summaries) => summaries,
         Err(failure) => {
             found.warn(
                 "others_unreadable",
@@ -188,7 +188,7 @@ fn others(found: &mut Findings) -> (Value, Section) {
         }
     };
     let mut answers = Vec::new();
-    for one in glances {
+    for one in summaries {
         let place = path_text(&one.path);
         let advice = format!(
             "`loci doctor {}` shows the details",
@@ -230,7 +230,7 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     let findings = found.sorted();
     let sections = [seen.section, of_index, of_models];
     let text =
-        sheet::shown(session.printer, &sections) + &advice::shown(session.printer, &findings);
+        sheet::render(session.printer, &sections) + &advice::render(session.printer, &findings);
     let acts = advice::needs_action(&findings);
     let answer = json!({
         "kind": loci_palace::ForeignKind::Loci,

@@ -31,7 +31,7 @@ impl Section {
 }
 
 /// The sections one after the other, with one column for all labels.
-pub(super) fn shown(printer: Printer, sections: &[Section]) -> String {
+pub(super) fn render(printer: Printer, sections: &[Section]) -> String {
     let labels = sections.iter().flat_map(|section| &section.lines);
     let widths = labels.map(|(label, _)| label.width());
     let column = GAP + widths.filter(|width| *width <= LABEL).max().unwrap_or(0);

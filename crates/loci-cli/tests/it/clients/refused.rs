@@ -95,7 +95,7 @@ fn arguments_beyond_any_measure_are_refused_and_other_clients_are_served() {
 }
 
 #[test]
-fn a_token_is_asked_for_and_told_apart() {
+fn a_token_is_asked_for_and_distinguished() {
     let Some(python) = peer(CURRENT) else {
         return;
     };

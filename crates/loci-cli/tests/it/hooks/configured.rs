@@ -107,7 +107,7 @@ fn budgets_of_nothing_and_failures_false_say_nothing() {
 }
 
 #[test]
-fn a_configuration_with_a_mistake_is_told_to_doctor_and_nobody_else() {
+fn a_configuration_with_a_mistake_is_reported_to_doctor_and_nobody_else() {
     let scene = Scene::remembering();
     scene.configure("mesage = false");
     assert_eq!(scene.stop(&scene.transcript()), None);

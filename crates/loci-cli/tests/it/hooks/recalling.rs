@@ -27,7 +27,7 @@ fn a_prompt_brings_back_what_was_said_about_it_once_per_session() {
 }
 
 #[test]
-fn after_its_context_was_emptied_a_session_is_told_again() {
+fn after_its_context_was_emptied_a_session_gets_it_again() {
     let scene = Scene::remembering();
     scene.prompt("first", QUESTION).unwrap();
     scene.configure("wake_up_tokens = 0");
@@ -117,7 +117,7 @@ fn folders_and_working_trees_of_a_project_share_its_memory() {
 }
 
 #[test]
-fn a_session_is_not_told_what_it_just_said() {
+fn a_session_does_not_get_back_what_it_just_said() {
     let scene = Scene::new();
     let talk = exchange(
         &scene.project(),
@@ -134,7 +134,7 @@ fn a_session_is_not_told_what_it_just_said() {
 }
 
 #[test]
-fn what_is_told_keeps_to_its_budget() {
+fn recalled_text_keeps_to_its_budget() {
     let scene = Scene::new();
     for n in 0..6 {
         let long = format!("Fuse {n} is in the lamp of the lighthouse. ").repeat(60);

@@ -102,7 +102,7 @@ fn every_event_that_saves_saves_and_only_a_stop_says_so() {
 }
 
 #[test]
-fn a_transcript_that_did_not_grow_is_saved_once_and_told_once() {
+fn a_transcript_that_did_not_grow_is_saved_once_and_reported_once() {
     let scene = Scene::new();
     let transcript = scene.transcript();
     assert!(scene.stop(&transcript).is_some());
@@ -150,7 +150,7 @@ fn what_a_transcript_gained_is_saved_and_counted() {
 }
 
 #[test]
-fn what_a_save_before_the_session_ended_left_unsaid_is_told_at_the_next_stop() {
+fn what_a_save_before_the_session_ended_did_not_report_is_reported_at_the_next_stop() {
     let scene = Scene::new();
     let transcript = scene.transcript();
     scene.hook("PreCompact", &scene.input(&transcript));
@@ -162,7 +162,7 @@ fn what_a_save_before_the_session_ended_left_unsaid_is_told_at_the_next_stop() {
 }
 
 #[test]
-fn a_transcript_that_became_shorter_removes_nothing_and_doctor_is_told() {
+fn a_transcript_that_became_shorter_removes_nothing_and_doctor_reports_it() {
     let scene = Scene::new();
     let transcript = scene.transcript();
     let more = exchange(&scene.project(), 3, "And the other lamp?", "It burns, too.");
@@ -195,7 +195,7 @@ fn a_transcript_that_is_not_there_is_no_trouble() {
 }
 
 #[test]
-fn what_is_no_transcript_is_not_saved_and_doctor_is_told() {
+fn what_is_no_transcript_is_not_saved_and_doctor_reports_it() {
     let scene = Scene::new();
     let pipe = scene.dir.path("pipe.jsonl");
     Command::new("mkfifo").arg(&pipe).status().unwrap();

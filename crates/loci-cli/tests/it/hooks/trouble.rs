@@ -168,7 +168,7 @@ fn a_palace_that_does_not_answer_is_given_up_on_in_time() {
 }
 
 #[test]
-fn a_damaged_palace_is_told_to_doctor_and_not_to_the_model() {
+fn a_damaged_palace_is_reported_to_doctor_and_not_to_the_model() {
     let scene = Scene::remembering();
     let transcript = scene.transcript();
     for name in ["palace.sqlite3-wal", "palace.sqlite3-shm"] {

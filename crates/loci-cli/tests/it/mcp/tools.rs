@@ -192,7 +192,7 @@ fn recalled_text_is_fenced_and_orders_in_it_are_flagged() {
 }
 
 #[test]
-fn twins_are_reported_with_their_similarity_and_the_threshold() {
+fn duplicates_are_reported_with_their_similarity_and_the_threshold() {
     let dir = Dir::new();
     let mut client = Client::new(&dir, &[]);
     let drawer = json!([{"text": "The harbour freezes in January.", "wing": "north"}]);

@@ -224,7 +224,12 @@ impl Filing<'_> {
 
     fn insert(&mut self, source: u64, piece: &Piece, counts: &mut Counts) -> Result<()> {
         let key = self.key;
-        if self.state()?.mined.book(&key).has_text(&piece.text) {
+        if self
+            .state()?
+            .mined
+            .forgotten_texts(&key)
+            .has_text(&piece.text)
+        {
             return Ok(());
         }
         let id = loci_core::clock::new_id();

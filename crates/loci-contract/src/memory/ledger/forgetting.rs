@@ -92,7 +92,7 @@ pub(in crate::memory) fn forget(
         outcome.forgotten += usize::from(filing::remove(palace, name, *record)?);
     }
     let state = palace.collection_mut(name)?;
-    let book = state.mined.book(&key);
+    let forgotten_texts = state.mined.forgotten_texts(&key);
     for step in state.mined.steps.values_mut() {
         if origins.contains(&step.source)
             && let Some(before) = step.before.take()
@@ -106,7 +106,8 @@ pub(in crate::memory) fn forget(
                 .map(|row| row.name.as_str());
             let place = place_of(&key, source, &kept.drawer.metadata);
             let text = kept.drawer.document.as_deref();
-            !gone.contains(&kept.drawer.id) && !text.is_some_and(|text| book.is_in(text, place))
+            !gone.contains(&kept.drawer.id)
+                && !text.is_some_and(|text| forgotten_texts.is_in(text, place))
         });
     }
     // A text that was only saved for an undo counts as a drawer.

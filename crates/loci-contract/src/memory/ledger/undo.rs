@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use loci_core::ledger::forgotten::place_of;
 use loci_core::ledger::undoing::{
-    KeptDrawer, Obstacles, SourceAfter, WayBack, refuse_undone, removes_added, source_after,
-    unknown_run, way_back,
+    DrawerUndo, KeptDrawer, SourceAfter, UndoConflicts, drawer_undo, refuse_undone, removes_added,
+    source_after, unknown_run,
 };
 use loci_core::{Error, LEFTOVERS, Outcome, Result, RunState, SourceRecord, Undone};
 
@@ -124,7 +124,7 @@ fn refuse_if_impossible(mined: &Mined, run: u64) -> Result<()> {
     let mut changed = own().filter_map(|step| Some((step.source, step.before.as_ref()?)));
     let taken = changed.find(|(source, before)| is_taken(*source, before));
     let newer: BTreeSet<u64> = later.map(|step| step.run).collect();
-    Obstacles {
+    UndoConflicts {
         later: last.map(|step| (step.run, name_of(step))),
         taken: taken.map(|(_, before)| before.name.clone()),
         has_steps: !sources.is_empty(),
@@ -141,7 +141,9 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
     let is_forgotten = || {
         let source = state.mined.sources.get(&old.origin);
         let place = place_of(&key, source.map(|row| row.name.as_str()), &old.metadata);
-        Ok::<_, Error>(text.is_some_and(|text| state.mined.book(&key).is_in(text, place)))
+        Ok::<_, Error>(
+            text.is_some_and(|text| state.mined.forgotten_texts(&key).is_in(text, place)),
+        )
     };
     let origin_now = || {
         let now = state.drawers.get(&kept.record);
@@ -151,10 +153,10 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
         None => (KeptDrawer::Removed, patch_of(&old.metadata)),
         Some(back) => (KeptDrawer::Changed, back.clone()),
     };
-    let mode = match way_back(what, is_forgotten, origin_now)? {
-        WayBack::Insert => Mode::Add,
-        WayBack::Change => Mode::Upsert,
-        WayBack::None => return Ok(Outcome::Unknown),
+    let mode = match drawer_undo(what, is_forgotten, origin_now)? {
+        DrawerUndo::Insert => Mode::Add,
+        DrawerUndo::Change => Mode::Upsert,
+        DrawerUndo::None => return Ok(Outcome::Unknown),
     };
     let outcome = filing::record(palace, name, &old.id, text, patch, vectors, mode)?;
     let state = palace.collection_mut(name)?;

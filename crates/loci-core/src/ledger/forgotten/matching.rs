@@ -46,7 +46,7 @@ pub(super) fn find(
 ) -> Matches {
     let mut found = Matches::default();
     for _ in 0..ROUNDS {
-        let slate = Slate::of(text, &found.lines, extent);
+        let remaining = RemainingLines::of(text, &found.lines, extent);
         let open: Vec<_> = candidates
             .iter()
             .filter(|(at, _)| !found.records.contains(at))
@@ -54,8 +54,8 @@ pub(super) fn find(
         let mut new = Vec::new();
         for (at, record) in &open {
             let relation = Relation::of(record, source, extent);
-            for start in complete(&slate, text, record, relation) {
-                new.push((*at, slate.lines(start..start + record.sequence.len())));
+            for start in complete(&remaining, text, record, relation) {
+                new.push((*at, remaining.lines(start..start + record.sequence.len())));
             }
         }
         // Parts are searched only if no record was found whole. A record that is whole at its
@@ -63,8 +63,8 @@ pub(super) fn find(
         if new.is_empty() {
             for (at, record) in &open {
                 if Relation::of(record, source, extent) == Relation::TextPosition {
-                    for part in parts(&slate, record, extent) {
-                        new.push((*at, slate.lines(part)));
+                    for part in parts(&remaining, record, extent) {
+                        new.push((*at, remaining.lines(part)));
                     }
                 }
             }
@@ -142,32 +142,32 @@ impl Relation {
 }
 
 /// The remaining lines of a text, after a line for the beginning of the source.
-struct Slate {
+struct RemainingLines {
     hashes: Vec<u64>,
     /// Index of each line in the text; `None` for the beginning.
     indices: Vec<Option<usize>>,
     places: HashMap<u64, Vec<usize>>,
 }
 
-impl Slate {
+impl RemainingLines {
     fn of(text: &[Line], removed: &BTreeSet<usize>, extent: Extent) -> Self {
         let begins = matches!(extent, Extent::Whole | Extent::Part { first: true });
         let left = text
             .iter()
             .enumerate()
             .filter(|(at, _)| !removed.contains(at));
-        let mut slate = Self {
+        let mut remaining = Self {
             hashes: Vec::with_capacity(text.len() + 1),
             indices: Vec::with_capacity(text.len() + 1),
             places: HashMap::new(),
         };
         if begins {
-            slate.push(BEGINNING, None);
+            remaining.push(BEGINNING, None);
         }
         for (at, line) in left {
-            slate.push(line.hash, Some(at));
+            remaining.push(line.hash, Some(at));
         }
-        slate
+        remaining
     }
 
     fn push(&mut self, hash: u64, index: Option<usize>) {
@@ -202,29 +202,34 @@ impl Slate {
 }
 
 /// Occurrences of a whole record, line by line.
-fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -> Vec<usize> {
+fn complete(
+    remaining: &RemainingLines,
+    text: &[Line],
+    record: &Record,
+    relation: Relation,
+) -> Vec<usize> {
     let sequence = &record.sequence;
     // Start at the rarest line.
     let Some((at, hash)) = sequence
         .iter()
         .enumerate()
-        .min_by_key(|(_, hash)| slate.places_of(**hash).len())
+        .min_by_key(|(_, hash)| remaining.places_of(**hash).len())
     else {
         return Vec::new();
     };
     let mut starts: Vec<(usize, usize, bool)> = Vec::new();
-    for place in slate.places_of(*hash) {
+    for place in remaining.places_of(*hash) {
         let Some(start) = place.checked_sub(at) else {
             continue;
         };
         let end = start + sequence.len();
-        if slate.hashes.get(start..end) != Some(sequence.as_slice()) {
+        if remaining.hashes.get(start..end) != Some(sequence.as_slice()) {
             continue;
         }
         let place = &record.place;
-        let before = place.before != 0 && slate.before(start) == Some(place.before);
-        let after = place.after != 0 && slate.after(end) == Some(place.after);
-        let telling = slate
+        let before = place.before != 0 && remaining.before(start) == Some(place.before);
+        let after = place.after != 0 && remaining.after(end) == Some(place.after);
+        let telling = remaining
             .lines(start..end)
             .iter()
             .any(|at| text.get(*at).is_some_and(|line| line.is_telling));
@@ -255,9 +260,9 @@ fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -
     starts.into_iter().map(|(start, _, _)| start).collect()
 }
 
-/// A stretch of a slate that contains lines of a record in order.
+/// A stretch of a remaining that contains lines of a record in order.
 struct Part {
-    /// Positions in the slate and in the record with its neighbours.
+    /// Positions in the remaining and in the record with its neighbours.
     pairs: Vec<(usize, usize)>,
     /// Number of lines of the record with content.
     own: usize,
@@ -266,7 +271,7 @@ struct Part {
 }
 
 /// Occurrences of parts of a record that was edited.
-fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
+fn parts(remaining: &RemainingLines, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
     let place = &record.place;
     let mut sequence = Vec::with_capacity(record.sequence.len() + 2);
     sequence.extend((place.before != 0).then_some(place.before));
@@ -277,7 +282,7 @@ fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
     let content = record.content();
     let mut found: Vec<Part> = Vec::new();
     for (at, hash) in sequence.iter().enumerate().take(behind).skip(first) {
-        let places = slate.places_of(*hash);
+        let places = remaining.places_of(*hash);
         if !has_content(*hash) || places.len() > MOST_PLACES {
             continue;
         }
@@ -285,7 +290,7 @@ fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
             if found.iter().any(|part| part.pairs.contains(&(*start, at))) {
                 continue;
             }
-            let pairs = aligned(&slate.hashes, &sequence, (*start, at), MOST_OTHERS);
+            let pairs = aligned(&remaining.hashes, &sequence, (*start, at), MOST_OTHERS);
             let is_own = |at: &usize| (first..behind).contains(at);
             let own = pairs
                 .iter()

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::time::{Bucket, bucket, held, now};
 use super::{all, entity_key, existing, flagged_fact, of_entity};
-use crate::mempalace::given;
 use crate::mempalace::outcome::{Outcome, refuse, warn};
+use crate::mempalace::parse;
 use crate::tool::Call;
 
 /// Maximum number of names that are suggested.
@@ -36,15 +36,15 @@ fn candidates(palace: &Palace, name: &str) -> Outcome<BTreeMap<String, String>> 
 }
 
 pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
-    let given = &call.arguments;
-    let asked = given::entity(given::required(given, "entity")?, "entity")?;
-    let as_of = given::date(given, "as_of")?;
-    let direction = given::text(given, "direction")?.unwrap_or("both");
+    let arguments = &call.arguments;
+    let asked = parse::entity(parse::required(arguments, "entity")?, "entity")?;
+    let as_of = parse::date(arguments, "as_of")?;
+    let direction = parse::text(arguments, "direction")?.unwrap_or("both");
     if !["outgoing", "incoming", "both"].contains(&direction) {
         return refuse("direction must be one of: outgoing, incoming, both");
     }
     let Some(palace) = existing(call)? else {
-        return Ok(told(asked, as_of.as_deref(), &[]));
+        return Ok(answer_of(asked, as_of.as_deref(), &[]));
     };
     let (mut facts, mut warnings) = of_entity(&palace, asked)?;
     let mut name = asked.to_owned();
@@ -59,7 +59,7 @@ pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
             rows = self::rows(&facts, &name, direction, as_of.as_deref());
         }
     }
-    let mut answer = told(&name, as_of.as_deref(), &rows);
+    let mut answer = answer_of(&name, as_of.as_deref(), &rows);
     if let Some(answer) = answer.as_object_mut() {
         if name != asked && !rows.is_empty() {
             answer.insert("resolved_from".into(), asked.into());
@@ -77,34 +77,34 @@ pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
 }
 
 /// A fact as `kg_query` shows it, and whether it is valid, has ended or has not begun.
-struct Shown {
+struct BucketedFact {
     row: Value,
     bucket: Bucket,
 }
 
-fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec<Shown> {
+fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec<BucketedFact> {
     let key = entity_key(name);
     let now = now();
-    let shown = |fact: &Fact, direction: &str| Shown {
+    let bucketed = |fact: &Fact, direction: &str| BucketedFact {
         // A fact that was valid at the requested date counts as active.
         bucket: as_of.map_or_else(|| bucket(fact, &now), |_| Bucket::Active),
-        row: shown(fact, direction, name),
+        row: fact_json(fact, direction, name),
     };
     let held = |fact: &&Fact| as_of.is_none_or(|as_of| held(fact, as_of));
     let leads = facts.iter().filter(|fact| entity_key(&fact.subject) == key);
     let comes = facts.iter().filter(|fact| entity_key(&fact.object) == key);
     let mut rows = Vec::new();
     if direction != "incoming" {
-        rows.extend(leads.filter(held).map(|fact| shown(fact, "outgoing")));
+        rows.extend(leads.filter(held).map(|fact| bucketed(fact, "outgoing")));
     }
     if direction != "outgoing" {
-        rows.extend(comes.filter(held).map(|fact| shown(fact, "incoming")));
+        rows.extend(comes.filter(held).map(|fact| bucketed(fact, "incoming")));
     }
     rows
 }
 
 /// A fact as JSON. The requested side has the name from the request.
-fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
+fn fact_json(fact: &Fact, direction: &str, name: &str) -> Value {
     let outgoing = direction == "outgoing";
     let shown = json!({
         "direction": direction,
@@ -120,7 +120,7 @@ fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
     flagged_fact(shown, fact)
 }
 
-fn told(entity: &str, as_of: Option<&str>, rows: &[Shown]) -> Value {
+fn answer_of(entity: &str, as_of: Option<&str>, rows: &[BucketedFact]) -> Value {
     let of = |wanted: Bucket| {
         let rows = rows.iter().filter(|shown| shown.bucket == wanted);
         rows.map(|shown| shown.row.clone()).collect::<Value>()
@@ -159,7 +159,7 @@ mod tests {
             fact("Max", "swimming", Some("2020-01-01"), Some("2021-01-01")),
             fact("Alice", "max", None, None),
         ];
-        let of = |direction, as_of| told("max", as_of, &rows(&facts, "max", direction, as_of));
+        let of = |direction, as_of| answer_of("max", as_of, &rows(&facts, "max", direction, as_of));
         let answer = of("both", None);
         assert_eq!(answer["count"], 4);
         assert_eq!(answer["active_facts"].as_array().unwrap().len(), 2);

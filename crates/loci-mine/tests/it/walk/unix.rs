@@ -40,7 +40,7 @@ fn a_link_to_a_file_is_that_file_once_under_its_real_path() {
     assert_eq!(names(&tree, &none), ["a.md"]);
     let mut reach = Reach::of(&[tree.root().to_path_buf()], &everywhere).unwrap();
     match reach.meet(&tree.at("one.md")) {
-        Some(Met::File(found)) => assert_eq!(found.path, outside.at("shared.md")),
+        Some(WalkEntry::File(found)) => assert_eq!(found.path, outside.at("shared.md")),
         other => panic!("{other:?}"),
     }
 }
@@ -71,7 +71,7 @@ fn a_link_to_a_file_outside_the_roots_is_skipped_and_counted() {
     for link in links {
         assert!(!would_meet(tree.root(), &tree.at(link), &rules), "{link}");
         match reach.meet(&tree.at(link)) {
-            Some(Met::Skipped { reason, .. }) => assert_eq!(reason, reason::FILE_OUTSIDE),
+            Some(WalkEntry::Skipped { reason, .. }) => assert_eq!(reason, reason::FILE_OUTSIDE),
             other => panic!("{link}: {other:?}"),
         }
     }

@@ -145,14 +145,14 @@ fn keep_damaged(store: &Store, collection: &str, row: i64, found: &FoundDrawer) 
 }
 
 /// The drawer must not be saved, because its bytes are damaged.
-struct NotToBeSaved;
+struct DamagedVector;
 
 /// The vector to save with the drawer, if it has one.
-fn saved_vector(verdict: &Verdict) -> std::result::Result<Option<Vec<f32>>, NotToBeSaved> {
+fn saved_vector(verdict: &Verdict) -> std::result::Result<Option<Vec<f32>>, DamagedVector> {
     match verdict {
         Verdict::Whole(None) | Verdict::VectorLost => Ok(None),
-        Verdict::Whole(Some(bytes)) => vector_from_bytes(bytes).map(Some).ok_or(NotToBeSaved),
-        Verdict::Damaged => Err(NotToBeSaved),
+        Verdict::Whole(Some(bytes)) => vector_from_bytes(bytes).map(Some).ok_or(DamagedVector),
+        Verdict::Damaged => Err(DamagedVector),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) enum Area {
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum DamageKind {
     FlipBits(u32),
     OverwritePages(u32),
     ZeroPages(u32),
@@ -31,7 +31,7 @@ enum Way {
 pub(super) struct Damage {
     pub(super) area: Area,
     file: String,
-    way: Way,
+    way: DamageKind,
     /// The first damaged byte.
     pub(super) at: u64,
     pub(super) is_truncation: bool,
@@ -76,10 +76,10 @@ impl Damage {
             _ => palace.join(name),
         };
         let way = match random.u32(..4) {
-            0 => Way::FlipBits(1 + random.u32(..4)),
-            1 => Way::OverwritePages(1 + random.u32(..20)),
-            2 => Way::ZeroPages(1 + random.u32(..4)),
-            _ => Way::Truncate,
+            0 => DamageKind::FlipBits(1 + random.u32(..4)),
+            1 => DamageKind::OverwritePages(1 + random.u32(..20)),
+            2 => DamageKind::ZeroPages(1 + random.u32(..4)),
+            _ => DamageKind::Truncate,
         };
         let at = apply(random, &path, way)?;
         Ok(Self {
@@ -87,7 +87,7 @@ impl Damage {
             file: path.strip_prefix(palace)?.display().to_string(),
             way,
             at,
-            is_truncation: matches!(way, Way::Truncate),
+            is_truncation: matches!(way, DamageKind::Truncate),
         })
     }
 }
@@ -98,7 +98,7 @@ fn index_file(palace: &Path) -> Option<PathBuf> {
 }
 
 /// Damages the file, and returns the offset of the first damaged byte.
-fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u64> {
+fn apply(random: &mut fastrand::Rng, path: &Path, way: DamageKind) -> anyhow::Result<u64> {
     let file = std::fs::File::options()
         .read(true)
         .write(true)
@@ -115,7 +115,7 @@ fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u6
     let pages = length.div_ceil(PAGE);
     let mut first = length;
     match way {
-        Way::FlipBits(count) => {
+        DamageKind::FlipBits(count) => {
             for _ in 0..count {
                 let at = random.u64(..length);
                 let mut byte = [0];
@@ -124,11 +124,11 @@ fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u6
                 first = first.min(at);
             }
         }
-        Way::OverwritePages(count) | Way::ZeroPages(count) => {
+        DamageKind::OverwritePages(count) | DamageKind::ZeroPages(count) => {
             for _ in 0..count {
                 let at = random.u64(..pages) * PAGE;
                 let size = PAGE.min(length - at) as usize;
-                let zero = matches!(way, Way::ZeroPages(_));
+                let zero = matches!(way, DamageKind::ZeroPages(_));
                 let bytes: Vec<u8> = (0..size)
                     .map(|_| if zero { 0 } else { random.u8(..) })
                     .collect();
@@ -136,7 +136,7 @@ fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u6
                 first = first.min(at);
             }
         }
-        Way::Truncate => {
+        DamageKind::Truncate => {
             first = random.u64(..length);
             file.set_len(first)?;
         }
@@ -148,12 +148,16 @@ impl Display for Damage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let (file, at) = (&self.file, self.at);
         match self.way {
-            Way::FlipBits(count) => write!(f, "{count} bit(s) flipped in `{file}`, first at {at}"),
-            Way::OverwritePages(count) => {
+            DamageKind::FlipBits(count) => {
+                write!(f, "{count} bit(s) flipped in `{file}`, first at {at}")
+            }
+            DamageKind::OverwritePages(count) => {
                 write!(f, "{count} page(s) of `{file}` overwritten, first at {at}")
             }
-            Way::ZeroPages(count) => write!(f, "{count} page(s) of `{file}` zeroed, first at {at}"),
-            Way::Truncate => write!(f, "`{file}` truncated to {at} bytes"),
+            DamageKind::ZeroPages(count) => {
+                write!(f, "{count} page(s) of `{file}` zeroed, first at {at}")
+            }
+            DamageKind::Truncate => write!(f, "`{file}` truncated to {at} bytes"),
         }
     }
 }

@@ -5,13 +5,13 @@ mod relations;
 mod upkeep;
 mod writes;
 
-use super::world::World;
+use super::world::KillRound;
 
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) weight: u32,
     /// Runs the command and kills it, for some commands several times until it completes.
-    pub(super) run: fn(&mut World<'_, '_>) -> anyhow::Result<()>,
+    pub(super) run: fn(&mut KillRound<'_, '_>) -> anyhow::Result<()>,
 }
 
 pub(super) const CASES: &[Case] = &[
@@ -47,7 +47,7 @@ pub(super) const CASES: &[Case] = &[
 const fn case(
     name: &'static str,
     weight: u32,
-    run: fn(&mut World<'_, '_>) -> anyhow::Result<()>,
+    run: fn(&mut KillRound<'_, '_>) -> anyhow::Result<()>,
 ) -> Case {
     Case { name, weight, run }
 }

@@ -14,7 +14,7 @@ use crate::torture::round::{Drawers, Round};
 use crate::torture::server::Server;
 use crate::torture::texts;
 
-pub(super) struct World<'w, 'l> {
+pub(super) struct KillRound<'w, 'l> {
     pub(super) round: &'w mut Round<'l>,
     pub(super) home: Home,
     kind: &'static str,
@@ -57,7 +57,7 @@ pub(super) enum KillOutcome {
     Done(Value),
 }
 
-impl<'w, 'l> World<'w, 'l> {
+impl<'w, 'l> KillRound<'w, 'l> {
     pub(super) fn new(
         round: &'w mut Round<'l>,
         kind: &'static str,
@@ -65,7 +65,7 @@ impl<'w, 'l> World<'w, 'l> {
     ) -> anyhow::Result<Self> {
         let home = round.home.clone();
         let state = State {
-            drawers: round.lab.fill(home.palace(), drawers)?,
+            drawers: round.context.fill(home.palace(), drawers)?,
             ..State::default()
         };
         std::fs::create_dir_all(home.path("tree"))?;
@@ -135,13 +135,13 @@ impl<'w, 'l> World<'w, 'l> {
         let before = stamp(&log);
         let started = Started::new(&mut command, input)?;
         // Half of the kills happen while a commit is written or just after.
-        let ran = if self.round.random.bool() && self.round.lab.duration(&self.key(case)).is_some()
-        {
-            let delay = Duration::from_micros(self.round.random.u64(..6_000));
-            started.kill_when(|| stamp(&log) != before, delay, moment * 2)?
-        } else {
-            started.kill_after(moment)?
-        };
+        let ran =
+            if self.round.random.bool() && self.round.context.duration(&self.key(case)).is_some() {
+                let delay = Duration::from_micros(self.round.random.u64(..6_000));
+                started.kill_when(|| stamp(&log) != before, delay, moment * 2)?
+            } else {
+                started.kill_after(moment)?
+            };
         if ran.signal == Some(9) {
             self.killed(case);
             return Ok(KillOutcome::Killed);
@@ -156,14 +156,14 @@ impl<'w, 'l> World<'w, 'l> {
 
     /// When to kill the command, counted from its start.
     pub(super) fn moment(&mut self, case: &str) -> Duration {
-        match self.round.lab.duration(&self.key(case)) {
+        match self.round.context.duration(&self.key(case)) {
             None => Duration::from_secs(60),
             Some(usual) => usual.mul_f64(self.round.random.f64() * 1.1),
         }
     }
 
     pub(super) fn took(&self, case: &str, time: Duration) {
-        self.round.lab.took(&self.key(case), time);
+        self.round.context.took(&self.key(case), time);
     }
 
     fn key(&self, case: &str) -> String {

@@ -9,7 +9,7 @@ use anyhow::Context;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::super::world::{BIG_SECTIONS, KillOutcome, Possible, SECTIONS, World};
+use super::super::world::{BIG_SECTIONS, KillOutcome, KillRound, Possible, SECTIONS};
 use crate::torture::process::Started;
 use crate::torture::texts;
 use crate::torture::watchdog;
@@ -18,7 +18,7 @@ use crate::torture::watchdog;
 const FILES: u32 = 6;
 
 /// Writes a new version of a document, and returns its path and version.
-fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)> {
+fn write(world: &mut KillRound<'_, '_>, name: &str) -> anyhow::Result<(String, u32)> {
     let version = version(world);
     let (folder, sections, words) = if name.starts_with("big") {
         ("large", BIG_SECTIONS, 260)
@@ -34,7 +34,7 @@ fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)>
     Ok((path.display().to_string(), version))
 }
 
-fn version(world: &mut World<'_, '_>) -> u32 {
+fn version(world: &mut KillRound<'_, '_>) -> u32 {
     let fresh = world.fresh("v");
     fresh
         .rsplit('-')
@@ -44,21 +44,21 @@ fn version(world: &mut World<'_, '_>) -> u32 {
 }
 
 /// Records that the palace may hold this version of the file, besides the versions recorded before.
-fn may_have(world: &mut World<'_, '_>, path: &str, version: u32) {
+fn may_have(world: &mut KillRound<'_, '_>, path: &str, version: u32) {
     let versions = world.state.files.entry(path.to_owned());
     versions
         .or_insert_with(|| BTreeSet::from([0]))
         .insert(version);
 }
 
-fn has(world: &mut World<'_, '_>, path: &str, version: u32) {
+fn has(world: &mut KillRound<'_, '_>, path: &str, version: u32) {
     let versions = BTreeSet::from([version]);
     world.state.files.insert(path.to_owned(), versions);
 }
 
 /// Changes some files of the tree, and records that the palace may hold the new versions. Returns
 /// all files of the tree with their versions.
-fn change(world: &mut World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
+fn change(world: &mut KillRound<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
     for n in 0..FILES {
         let is_new = !world.home.path(&format!("tree/f{n}.md")).exists();
         if is_new || world.round.random.u32(..3) == 0 {
@@ -73,7 +73,7 @@ fn change(world: &mut World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
 }
 
 /// Files of the tree with their versions.
-fn on_disk(world: &World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
+fn on_disk(world: &KillRound<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
     let mut files = Vec::new();
     for n in 0..FILES {
         let path = world.home.path(&format!("tree/f{n}.md"));
@@ -88,13 +88,13 @@ fn on_disk(world: &World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
 }
 
 /// Records that the palace holds exactly these versions.
-fn has_all(world: &mut World<'_, '_>, files: &[(String, u32)]) {
+fn has_all(world: &mut KillRound<'_, '_>, files: &[(String, u32)]) {
     for (path, version) in files {
         has(world, path, *version);
     }
 }
 
-pub(super) fn mine(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn mine(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let files = change(world)?;
     let tree = world.home.path("tree").display().to_string();
     if let KillOutcome::Done(_) = world.run_and_kill("mine", &["mine", &tree])? {
@@ -112,7 +112,7 @@ pub(super) fn mine(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 
 /// Mines a file that is filed in sections. A kill may leave some of them; the next run completes
 /// them.
-pub(super) fn mine_big(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn mine_big(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let (path, version) = write(world, "big")?;
     let case = "mine of a file over 4 MiB";
     for _ in 0..3 {
@@ -127,7 +127,7 @@ pub(super) fn mine_big(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 /// Appends to a transcript, and returns its path and its length.
-fn grow(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(PathBuf, u32)> {
+fn grow(world: &mut KillRound<'_, '_>, name: &str) -> anyhow::Result<(PathBuf, u32)> {
     let path = world.home.path(&format!("talks/{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let before = texts::marks(&text).count() as u32;
@@ -149,7 +149,7 @@ fn grow(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(PathBuf, u32)>
     Ok((path, after))
 }
 
-pub(super) fn mine_talk(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn mine_talk(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let (path, length) = grow(world, "talk_mined")?;
     let source = path.display().to_string();
     let case = "mine of a growing transcript";
@@ -159,7 +159,7 @@ pub(super) fn mine_talk(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&Possible::default())
 }
 
-pub(super) fn hook(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn hook(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let (path, length) = grow(world, "talk_hooked")?;
     let source = path.display().to_string();
     let input = json!({"session_id": "s", "transcript_path": path, "cwd": world.home.path("home")});
@@ -174,7 +174,7 @@ pub(super) fn hook(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&Possible::default())
 }
 
-pub(super) fn watch(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn watch(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let tree = world.home.path("tree").display().to_string();
     let started = Started::new(&mut world.home.command(&["watch", &tree]), None)?;
     let moment = Duration::from_millis(world.round.random.u64(10..1_500));
@@ -193,7 +193,7 @@ pub(super) fn watch(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 /// Deletes one file, and removes its drawers with `sync`.
-pub(super) fn sync(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn sync(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let tree = world.home.path("tree").display().to_string();
     let files = change(world)?;
     world.json(&["mine", &tree])?;
@@ -209,7 +209,7 @@ pub(super) fn sync(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 /// Undoes a run. Each of its files must be in the state before or after the run.
-pub(super) fn undo(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn undo(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let tree = world.home.path("tree").display().to_string();
     world.check(&Possible::default())?;
     let before = world.state.files.clone();

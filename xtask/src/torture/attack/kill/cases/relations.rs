@@ -2,15 +2,15 @@
 
 use anyhow::Context;
 
-use super::super::world::{KillOutcome, Possible, World};
+use super::super::world::{KillOutcome, KillRound, Possible};
 
-pub(super) fn add_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn add_fact(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let object = world.fresh("object");
     let outcome = world.run_and_kill("facts add", &["facts", "add", "Ana", "keeps", &object])?;
     fact_came(world, &outcome, object)
 }
 
-pub(super) fn supersede_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn supersede_fact(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let old = world.fresh("object");
     world.json(&["facts", "add", "Bo", "owns", &old])?;
     world.state.facts.insert(old.clone());
@@ -33,7 +33,7 @@ pub(super) fn supersede_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 fn fact_came(
-    world: &mut World<'_, '_>,
+    world: &mut KillRound<'_, '_>,
     outcome: &KillOutcome,
     object: String,
 ) -> anyhow::Result<()> {
@@ -52,7 +52,7 @@ fn fact_came(
     world.home.verify(false)
 }
 
-pub(super) fn add_link(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn add_link(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let (from, to) = (world.any_drawer()?, world.any_drawer()?);
     let label = world.fresh("label");
     let arguments = ["links", "add", &from, &to, "--label", &label];

@@ -2,13 +2,13 @@
 
 use anyhow::{Context, bail, ensure};
 
-use super::super::world::{KillOutcome, Possible, World};
+use super::super::world::{KillOutcome, KillRound, Possible};
 use crate::root;
 use crate::torture::contents::Contents;
 use crate::torture::texts;
 
 /// The target must be complete or absent.
-pub(super) fn export(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn export(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let file = world.fresh_path("export");
     let name = file.display().to_string();
     let outcome = world.run_and_kill("export", &["export", &name])?;
@@ -28,7 +28,7 @@ pub(super) fn export(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&Possible::default())
 }
 
-pub(super) fn backup(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn backup(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let file = world.fresh_path("backup");
     let name = file.display().to_string();
     let outcome = world.run_and_kill("backup", &["backup", &name])?;
@@ -51,7 +51,7 @@ pub(super) fn backup(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 /// Removes every file whose name begins with the prefix, including temporary files.
-fn remove_beside(world: &World<'_, '_>, prefix: &str) -> anyhow::Result<()> {
+fn remove_beside(world: &KillRound<'_, '_>, prefix: &str) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(world.home.path(""))? {
         let entry = entry?;
         let name = entry.file_name();
@@ -64,7 +64,7 @@ fn remove_beside(world: &World<'_, '_>, prefix: &str) -> anyhow::Result<()> {
 }
 
 /// The palace must be the old one or the backup, never a mixture.
-pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn restore(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     if world.backup.is_none() || world.round.random.u32(..4) == 0 {
         let file = world.fresh_path("kept");
         world.json(&["backup", &file.display().to_string()])?;
@@ -97,23 +97,23 @@ pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn verify(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn verify(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     world.run_and_kill("verify --deep", &["verify", "--deep"])?;
     world.check(&Possible::default())
 }
 
-pub(super) fn repair(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn repair(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     world.run_and_kill("repair", &["repair"])?;
     world.check(&Possible::default())
 }
 
-pub(super) fn reembed(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn reembed(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     world.run_and_kill("reembed", &["reembed", "--model", "static"])?;
     world.check(&Possible::default())
 }
 
 /// Imports a ChromaDB directory of the test data. A second run must complete a killed one.
-pub(super) fn import_chroma(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn import_chroma(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let fixture = root().join("crates/loci-chroma/tests/fixtures/chroma-0.5-flushed/now");
     if !fixture.is_dir() {
         world

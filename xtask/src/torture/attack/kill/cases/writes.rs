@@ -5,23 +5,27 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::super::world::{KillOutcome, Possible, World};
+use super::super::world::{KillOutcome, KillRound, Possible};
 use crate::torture::process::HANGS;
 use crate::torture::server::{Reply, Server, batch, drawer};
 use crate::torture::texts;
 
-pub(super) fn add(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn add(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     add_with(world, "add", &[])
 }
 
-pub(super) fn add_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn add_full(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     add_with(world, "add --durability full", &["--durability", "full"])
 }
 
 /// Kills several adds one after the other before another process opens the palace, so that each
 /// finds the log that the previous one left. Their sizes differ, because a short one overwrites
 /// only a part of the frames that a long one left.
-fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> anyhow::Result<()> {
+fn add_with(
+    world: &mut KillRound<'_, '_>,
+    case: &'static str,
+    more: &[&str],
+) -> anyhow::Result<()> {
     let mut possible = Possible::default();
     for _ in 0..=world.round.random.u32(..6) {
         let id = world.fresh("added");
@@ -42,7 +46,7 @@ fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> any
     world.check(&possible)
 }
 
-pub(super) fn update(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn update(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = texts::text(&world.fresh("updated"));
     let mut possible = Possible::default();
@@ -57,7 +61,7 @@ pub(super) fn update(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&possible)
 }
 
-pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn forget(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
     let mut possible = Possible::default();
@@ -82,7 +86,7 @@ pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&Possible::default())
 }
 
-pub(super) fn import(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn import(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let count = *world.round.random.choice(&[3, 40, 300]).unwrap_or(&3);
     let drawers = texts::numbered(&world.fresh("imported"), count);
     let case = match count {
@@ -100,7 +104,7 @@ pub(super) fn import(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&possible)
 }
 
-pub(super) fn diary(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn diary(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let text = texts::text(&world.fresh("entry"));
     let mut possible = Possible::default();
     let arguments = ["diary", "write", &text, "--agent", "torture"];
@@ -113,24 +117,24 @@ pub(super) fn diary(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.check(&possible)
 }
 
-pub(super) fn search(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn search(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
     world.run_and_kill("search", &["search", &text])?;
     world.check(&Possible::default())
 }
 
-pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn server(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     killed_server(world, "mcp", &[])
 }
 
-pub(super) fn server_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn server_full(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     killed_server(world, "mcp --durability full", &["--durability", "full"])
 }
 
 /// Kills a server while it handles several calls.
 fn killed_server(
-    world: &mut World<'_, '_>,
+    world: &mut KillRound<'_, '_>,
     case: &'static str,
     more: &[&str],
 ) -> anyhow::Result<()> {
@@ -194,7 +198,7 @@ fn killed_server(
 }
 
 /// Creates a palace. After a kill, the next process must find it usable.
-pub(super) fn init(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+pub(super) fn init(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
     let palace = world.fresh_path("new");
     let home = world.home.clone();
     world.home = home.with_palace(&palace);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use loci_contract::arbitrary;
 use loci_contract::memory::MemoryBackend;
-use loci_palace::{
+use loci_core::{
     Backend, Batch, Collection, CollectionOptions, DocumentFilter, Filter, Get, Include,
     MaintenanceKind, MetaValue, Metadata, MetadataPatch, Metric, PalaceRef, Query, QueryInput,
     Selection,
@@ -161,7 +161,7 @@ fn batch(records: &[Record]) -> Batch {
     }
 }
 
-struct World {
+struct Comparison {
     reference: Arc<dyn Collection>,
     path: PathBuf,
     metric: Metric,
@@ -173,7 +173,7 @@ struct World {
     numbers: Vec<(u64, u64)>,
 }
 
-impl World {
+impl Comparison {
     fn open(&mut self, at: usize) {
         let backend = SqliteBackend::default();
         let options = CollectionOptions {
@@ -245,7 +245,7 @@ impl World {
             Operation::Words(words, scope) => {
                 let find = |collection: &dyn Collection| {
                     let found =
-                        loci_palace::search_words(collection, words, 100, &selection(scope))
+                        loci_recall::search_words(collection, words, 100, &selection(scope))
                             .unwrap();
                     let mut ids: Vec<String> = found.hits.into_iter().map(|hit| hit.id).collect();
                     ids.sort();
@@ -280,8 +280,8 @@ impl World {
 
     fn write(
         &mut self,
-        reference: loci_palace::Result<loci_palace::WriteResult>,
-        sqlite: loci_palace::Result<loci_palace::WriteResult>,
+        reference: loci_core::Result<loci_core::WriteResult>,
+        sqlite: loci_core::Result<loci_core::WriteResult>,
     ) {
         match (reference, sqlite) {
             (Ok(a), Ok(b)) => {
@@ -289,11 +289,11 @@ impl World {
                 assert_eq!(
                     b.warnings
                         .iter()
-                        .map(loci_palace::Warning::code)
+                        .map(loci_core::Warning::code)
                         .collect::<Vec<_>>(),
                     a.warnings
                         .iter()
-                        .map(loci_palace::Warning::code)
+                        .map(loci_core::Warning::code)
                         .collect::<Vec<_>>()
                 );
                 self.numbers.push((a.seq, b.seq));
@@ -353,7 +353,7 @@ impl World {
         if found.reset {
             return;
         }
-        let ids = |changes: &loci_palace::Changes| -> Vec<Option<String>> {
+        let ids = |changes: &loci_core::Changes| -> Vec<Option<String>> {
             changes
                 .changes
                 .iter()
@@ -434,7 +434,7 @@ proptest! {
         let reference = memory
             .get_collection(&PalaceRef::local(&path), "drawers", true, &options)
             .unwrap();
-        let mut world = World {
+        let mut world = Comparison {
             reference,
             path,
             metric,
@@ -487,7 +487,7 @@ fn mined_drawers_that_differ_in_a_wing_or_line_of_any_type_are_different() {
         )
         .unwrap();
     assert_eq!(
-        result.count(loci_palace::OutcomeKind::Added),
+        result.count(loci_core::OutcomeKind::Added),
         metadatas.len(),
         "{:?}",
         result.outcomes
@@ -524,7 +524,7 @@ fn a_long_lived_process_verifies_clean_after_others_wrote() {
     };
     let (ours, theirs) = (open(&first), open(&second));
     for number in 0..60 {
-        loci_palace::search_words(&*ours, "fox", 5, &Selection::all()).unwrap();
+        loci_recall::search_words(&*ours, "fox", 5, &Selection::all()).unwrap();
         let ids = [format!("{number}")];
         theirs.add(&Batch::new(ids).documents(["a fox"])).unwrap();
         let report = first.verify(&palace, true).unwrap();

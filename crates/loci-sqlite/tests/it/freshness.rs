@@ -1,13 +1,13 @@
 //! A palace that is deleted, replaced or restored under a running process is noticed at its next call.
 
-use loci_palace::{MaintenanceKind, Query, Selection};
+use loci_core::{MaintenanceKind, Query, Selection};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    Model, Op, Request, Rng, Seeded, Worker, check, contents, copy_directory, fill, open, query,
-    random_row, run, seed,
+    Access as _, Model, Op, Request, Rng, Seeded, Worker, check, contents, copy_directory, fill,
+    open, query, random_row, run, seed,
 };
 
 fn rename(from: &Path, to: &Path) {
@@ -189,11 +189,7 @@ fn a_restore_under_a_running_process_is_noticed_and_later_writes_are_in_the_new_
         )
         .unwrap();
     let backup = directory.path().join("backup");
-    palace
-        .backup(&loci_palace::backup::Request {
-            target: backup.clone(),
-        })
-        .unwrap();
+    palace.backup(&backup).unwrap();
     drop(palace);
     let mut worker = Worker::serve(&path);
     let vector = Rng(1).vector(8);
@@ -209,12 +205,7 @@ fn a_restore_under_a_running_process_is_noticed_and_later_writes_are_in_the_new_
     deleted.apply(&gone);
     deleted.ask(&mut worker, "drawers", &vector, 10);
     deleted.ask(&mut worker, "drawers", &vector, 10);
-    open(&path)
-        .restore(&loci_palace::restore::Request {
-            backup: backup.clone(),
-            replace: true,
-        })
-        .unwrap();
+    open(&path).restore(&backup, true).unwrap();
     model.ask(&mut worker, "drawers", &vector, 10);
     let op = Op::Add {
         rows: vec![random_row(&mut Rng(9), "z", 1, 8)],
@@ -232,11 +223,7 @@ fn restores_under_busy_writers_never_mix_two_histories() {
     let path = directory.path().join("palace");
     fill(&open(&path), "drawers", "a", 200, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path)
-        .backup(&loci_palace::backup::Request {
-            target: backup.clone(),
-        })
-        .unwrap();
+    open(&path).backup(&backup).unwrap();
     let until = Instant::now() + Duration::from_secs(4 * crate::support::effort() as u64);
     let (errors, mut findings) = (Mutex::new(Vec::new()), Vec::new());
     let (mut restores, mut done) = (0, 0);
@@ -302,9 +289,7 @@ fn restores_under_busy_writers_never_mix_two_histories() {
         findings.is_empty(),
         "two histories were mixed: {findings:?}"
     );
-    let report = open(&path)
-        .verify(&loci_palace::verify::Request { deep: true })
-        .unwrap();
+    let report = open(&path).verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     let found = contents(&open(&path), "drawers");
     assert_eq!(found.keys().filter(|id| id.starts_with('a')).count(), 200);

@@ -51,6 +51,17 @@ fn a_quarantine_finds_the_directory_as_a_doctor_does() {
     assert_eq!(report["path"], old.name());
 }
 
+/// A mistyped path exited with 0, as if nothing there were stale.
+#[test]
+fn a_quarantine_of_a_missing_path_is_an_error_that_names_it() {
+    let dir = Dir::new();
+    let missing = dir.path("no/such/chroma");
+    let ran = dir.run(&["quarantine", missing.to_str().unwrap()]);
+    assert_eq!(ran.code, 2, "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("no/such/chroma"), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+}
+
 #[test]
 fn a_plain_rename_warns_once_and_before_it_is_done() {
     let dir = Dir::new();
@@ -110,7 +121,7 @@ fn a_repaired_directory_has_nothing_left_to_repair() {
 }
 
 #[test]
-fn a_copy_of_a_healthy_directory_is_said_to_be_one() {
+fn a_copy_of_a_healthy_directory_is_reported_as_one() {
     let dir = Dir::new();
     let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
     let first = dir.run(&["repair", "--chroma", old.name()]);
@@ -124,7 +135,7 @@ fn a_copy_of_a_healthy_directory_is_said_to_be_one() {
 }
 
 #[test]
-fn a_database_without_tables_is_not_said_to_be_repaired() {
+fn a_database_without_tables_is_not_reported_as_repaired() {
     let dir = Dir::new();
     let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
     std::fs::write(old.database(), "").unwrap();

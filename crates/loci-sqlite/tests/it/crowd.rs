@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use crate::support::{
-    Op, Request, Rng, Row, Seeded, Worker, contents, effort, open, query, run, seed,
+    Access as _, Op, Request, Rng, Row, Seeded, Worker, contents, effort, open, query, run, seed,
 };
 
 const PROCESSES: u64 = 8;
@@ -96,9 +96,7 @@ fn eight_processes_lose_no_update_make_no_duplicate_and_see_each_other() {
         mined.values().all(|count| *count == 1),
         "duplicates: {mined:?}"
     );
-    let report = palace
-        .verify(&loci_palace::verify::Request { deep: true })
-        .unwrap();
+    let report = palace.verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     eprintln!(
         "{} operations, {} patches, {} mined, {} drawers",
@@ -173,9 +171,9 @@ fn one_operation(
             worker.must(&query("drawers", &rng.vector(8), 10));
         }
         16 | 17 => {
-            worker.must(&Request::Words {
+            worker.must(&Request::Newest {
                 collection: "drawers".into(),
-                query: "shared section".into(),
+                terms: vec!["shared".into(), "section".into()],
                 k: 5,
             });
         }

@@ -8,27 +8,27 @@ use loci_core::PalaceRef;
 
 use crate::memory::{MemoryBackend, Written};
 
-pub(super) struct Scribe {
+pub(super) struct Mirror {
     pub(super) memory: MemoryBackend,
     write_out: fn(&Written, &Path),
     /// Where replaced directories are kept, so that no inode number is reused.
     away: PathBuf,
-    laid: Mutex<Laid>,
+    mirrored: Mutex<Mirrored>,
 }
 
 #[derive(Default)]
-struct Laid {
+struct Mirrored {
     number: usize,
     palaces: HashMap<PalaceRef, Written>,
 }
 
-impl Scribe {
+impl Mirror {
     pub(super) fn new(write_out: fn(&Written, &Path), away: PathBuf) -> Self {
         Self {
             memory: MemoryBackend::new(),
             write_out,
             away,
-            laid: Mutex::default(),
+            mirrored: Mutex::default(),
         }
     }
 
@@ -37,13 +37,13 @@ impl Scribe {
         let Some(written) = self.memory.written(palace) else {
             return;
         };
-        let mut laid = self.laid.lock().unwrap_or_else(PoisonError::into_inner);
-        if laid.palaces.get(palace) == Some(&written) {
+        let mut mirrored = self.mirrored.lock().unwrap_or_else(PoisonError::into_inner);
+        if mirrored.palaces.get(palace) == Some(&written) {
             return;
         }
-        laid.number += 1;
-        let fresh = self.away.join(format!("fresh-{}", laid.number));
-        let replaced = self.away.join(format!("replaced-{}", laid.number));
+        mirrored.number += 1;
+        let fresh = self.away.join(format!("fresh-{}", mirrored.number));
+        let replaced = self.away.join(format!("replaced-{}", mirrored.number));
         std::fs::create_dir_all(&fresh).expect("a directory for the foreign palace");
         (self.write_out)(&written, &fresh);
         let place = palace.directory().expect("a directory");
@@ -51,6 +51,6 @@ impl Scribe {
             std::fs::rename(place, replaced).expect("the replaced palace is moved away");
         }
         std::fs::rename(fresh, place).expect("the foreign palace is moved into place");
-        laid.palaces.insert(palace.clone(), written);
+        mirrored.palaces.insert(palace.clone(), written);
     }
 }

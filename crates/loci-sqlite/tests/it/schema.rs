@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_palace::{Error, ErrorKind, OpenOptions, Palace, Query, Selection};
+use loci_core::{Error, ErrorKind, Query, RepairOptions, Selection};
 use rusqlite::Connection;
 
-use crate::support::{Op, Rng, Seeded, contents, effort, fill, open, random_row};
+use crate::support::{
+    Access as _, Op, Rng, Seeded, SqlitePalace, contents, effort, fill, open, random_row,
+};
 
 const DATABASE: &str = "palace.sqlite3";
 
@@ -52,7 +54,7 @@ fn copy(from: &Path, to: &Path, flip: (usize, u8)) -> PathBuf {
 
 /// What a caller does with a palace, call by call.
 fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
-    let palace = match Palace::open(path, &OpenOptions::create()) {
+    let palace = match SqlitePalace::open(path, true) {
         Ok(palace) => palace,
         Err(error) => return [("open", error)].into(),
     };
@@ -66,16 +68,11 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
     let add = Op::Add {
         rows: vec![random_row(&mut Rng(77), "b", 1, 8)],
     };
-    note(
-        "status",
-        palace
-            .status(&loci_palace::status::Request::default())
-            .map(|_| ()),
-    );
+    note("status", palace.state().map(|_| ()));
     note(
         "words",
         drawers().and_then(|drawers| {
-            loci_palace::search_words(&*drawers, "word", 5, &Selection::all()).map(|_| ())
+            loci_recall::search_words(&*drawers, "word", 5, &Selection::all()).map(|_| ())
         }),
     );
     note(
@@ -89,22 +86,10 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
     let forget = Selection::ids(["a3".to_owned()]);
     note(
         "forget",
-        palace
-            .forget(&loci_palace::forget::Request::in_collection(
-                "drawers",
-                forget.clone(),
-            ))
-            .map(|_| ()),
+        palace.forget("drawers", &forget.clone()).map(|_| ()),
     );
     let target = path.join("a-backup");
-    note(
-        "backup",
-        palace
-            .backup(&loci_palace::backup::Request {
-                target: target.clone(),
-            })
-            .map(|_| ()),
-    );
+    note("backup", palace.backup(&target).map(|_| ()));
     let _ = palace.close();
     failed
 }
@@ -137,11 +122,9 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
         fs::remove_dir_all(&harmed).unwrap();
 
         let harmed = copy(&path, &directory.path().join("harmed"), flip);
-        let palace = Palace::connect(&harmed, &OpenOptions::existing()).unwrap();
+        let palace = SqlitePalace::at(&harmed);
         let report = palace
-            .verify(&loci_palace::verify::Request {
-                deep: round % 2 == 0,
-            })
+            .verify(round % 2 == 0)
             .unwrap_or_else(|error| panic!("verify, {flip:?}: {error:?}"));
         reported += usize::from(!report.ok());
         if report.ok() {
@@ -150,7 +133,7 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             assert!(failed.is_empty(), "{flip:?}: {failed:?}");
         }
         let repaired = palace
-            .repair(&loci_palace::repair::Request::default())
+            .repair(RepairOptions::default())
             .unwrap_or_else(|error| panic!("repair, {flip:?}: {error:?}"));
         drop(palace);
         let told = format!("{flip:?} {:?} {:?}", report.findings, repaired.actions);
@@ -162,12 +145,7 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             None => harmed.clone(),
         };
         assert_eq!(contents(&open(&whole), "drawers"), model, "{told}");
-        assert!(
-            open(&whole)
-                .verify(&loci_palace::verify::Request { deep: true })
-                .unwrap()
-                .ok()
-        );
+        assert!(open(&whole).verify(true).unwrap().ok());
         fs::remove_dir_all(&whole).unwrap();
         let _ = fs::remove_dir_all(&harmed);
     }
@@ -202,9 +180,9 @@ fn a_palace_with_a_damaged_schema_is_not_opened_so_nothing_in_it_is_removed() {
     assert!(error.to_string().contains("table `collections`"), "{error}");
     assert!(error.help().unwrap().contains("repair"), "{error:?}");
     assert_eq!(fs::read(harmed.join(DATABASE)).unwrap(), before);
-    let palace = Palace::connect(&harmed, &OpenOptions::existing()).unwrap();
+    let palace = SqlitePalace::at(&harmed);
     let salvage = palace
-        .repair(&loci_palace::repair::Request::default())
+        .repair(RepairOptions::default())
         .unwrap()
         .salvage
         .unwrap();
@@ -225,9 +203,7 @@ fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
         )
         .unwrap();
     let palace = open(&path);
-    let report = palace
-        .verify(&loci_palace::verify::Request { deep: false })
-        .unwrap();
+    let report = palace.verify(false).unwrap();
     let found: Vec<_> = report
         .findings
         .iter()
@@ -241,16 +217,9 @@ fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
             ("schema", "the index `extra` is no part of a palace"),
         ]
     );
-    let repaired = palace
-        .repair(&loci_palace::repair::Request::default())
-        .unwrap();
+    let repaired = palace.repair(RepairOptions::default()).unwrap();
     assert!(repaired.remaining.is_empty(), "{:?}", repaired.remaining);
-    assert!(
-        palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
+    assert!(palace.verify(true).unwrap().ok());
     assert_eq!(contents(&palace, "drawers"), before);
 }
 
@@ -289,11 +258,7 @@ fn a_backup_with_anything_foreign_in_its_schema_is_refused_and_nothing_is_touche
         ),
     ] {
         let backup = directory.path().join(format!("{name}.backup"));
-        palace
-            .backup(&loci_palace::backup::Request {
-                target: backup.clone(),
-            })
-            .unwrap();
+        palace.backup(&backup).unwrap();
         Connection::open(&backup)
             .unwrap()
             .execute_batch(sql)
@@ -305,12 +270,8 @@ fn a_backup_with_anything_foreign_in_its_schema_is_refused_and_nothing_is_touche
             } else {
                 directory.path().join("new")
             };
-            let error = Palace::connect(&target, &OpenOptions::create())
-                .unwrap()
-                .restore(&loci_palace::restore::Request {
-                    backup: backup.clone(),
-                    replace,
-                })
+            let error = SqlitePalace::at(&target)
+                .restore(&backup, replace)
                 .unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
             assert!(error.to_string().contains(named), "{name}: {error}");
@@ -326,23 +287,12 @@ fn backups_of_every_format_still_restore() {
     for format in 1..=4 {
         let directory = tempfile::tempdir().unwrap();
         let backup = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/compat")
+            .join("../loci-palace/tests/compat")
             .join(format!("format-{format}.sqlite3"));
         let path = directory.path().join("palace");
-        let palace = Palace::connect(&path, &OpenOptions::create()).unwrap();
-        assert!(
-            palace
-                .restore(&loci_palace::restore::Request {
-                    backup: backup.clone(),
-                    replace: false
-                })
-                .unwrap()
-                .restored
-                > 0
-        );
-        let report = palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap();
+        let palace = SqlitePalace::at(&path);
+        assert!(palace.restore(&backup, false).unwrap().drawers > 0);
+        let report = palace.verify(true).unwrap();
         assert!(report.ok(), "format {format}: {:?}", report.findings);
     }
 }

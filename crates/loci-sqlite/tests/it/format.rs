@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use loci_palace::{Error, OpenOptions, Palace};
+use loci_core::Error;
 
-use crate::support::{fill, open};
+use crate::support::{SqlitePalace, fill, open};
 
 fn refused(path: &Path, is_right: impl Fn(&Error) -> bool) {
     let file = path.join("palace.sqlite3");
     let before = std::fs::read(&file).unwrap();
-    for options in [OpenOptions::existing(), OpenOptions::create()] {
-        let error = Palace::open(path, &options).err().expect("it was opened");
+    for create in [false, true] {
+        let error = SqlitePalace::open(path, create)
+            .err()
+            .expect("it was opened");
         assert!(is_right(&error), "{error:?}");
     }
     assert_eq!(std::fs::read(&file).unwrap(), before, "it was touched");

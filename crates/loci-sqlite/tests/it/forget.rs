@@ -1,38 +1,11 @@
 //! What was forgotten is in no file of the palace.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use crate::support::{
-    Op, Request, Rng, Row, Seeded, Worker, check, contents, effort, files_below, fill, open,
-    random_row, run, seed,
+    Access as _, Op, Request, Rng, Row, Seeded, Worker, assert_nowhere, check, contents, effort,
+    fill, open, random_row, run, seed,
 };
-
-/// Scans every byte of every file for every word. The words are those of `random_row`: letters and
-/// digits between `uq` and `q`.
-pub(crate) fn assert_nowhere<'a>(palace: &Path, words: impl IntoIterator<Item = &'a str>) {
-    let words: HashSet<&[u8]> = words.into_iter().map(str::as_bytes).collect();
-    for file in files_below(palace) {
-        let bytes = std::fs::read(&file).unwrap();
-        for at in 0..bytes.len().saturating_sub(1) {
-            if &bytes[at..at + 2] != b"uq" {
-                continue;
-            }
-            let end = (at + 2..bytes.len())
-                .find(|end| !bytes[*end].is_ascii_alphanumeric())
-                .unwrap_or(bytes.len());
-            for stop in (at + 3..=end).filter(|stop| bytes[stop - 1] == b'q') {
-                let word = &bytes[at..stop];
-                assert!(
-                    !words.contains(word),
-                    "{} still holds {} at {at}",
-                    file.display(),
-                    String::from_utf8_lossy(word)
-                );
-            }
-        }
-    }
-}
 
 fn word(row: &Row) -> String {
     row.text
@@ -160,13 +133,7 @@ fn a_reader_of_an_old_state_makes_the_purge_pending_and_the_next_process_complet
     drop(reader);
     worker.kill();
     Worker::serve(&path).finish();
-    assert!(
-        !open(&path)
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
+    assert!(!open(&path).state().unwrap().purge_pending);
     assert_nowhere(&path, [word(&model.rows["a5"]).as_str()]);
 }
 
@@ -176,17 +143,8 @@ fn forget_reaches_everything_that_repairs_restores_and_killed_processes_left() {
     let path = directory.path().join("palace");
     let model = fill(&open(&path), "drawers", "a", 50, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path)
-        .backup(&loci_palace::backup::Request {
-            target: backup.clone(),
-        })
-        .unwrap();
-    open(&path)
-        .restore(&loci_palace::restore::Request {
-            backup: backup.clone(),
-            replace: true,
-        })
-        .unwrap();
+    open(&path).backup(&backup).unwrap();
+    open(&path).restore(&backup, true).unwrap();
     // What a restore leaves that was killed while copying, and a verification that was killed.
     for name in [
         "palace.sqlite3.staging-20260101-000000",
@@ -225,10 +183,7 @@ fn forget_rewrites_the_database_and_gives_the_space_back() {
     palace.close().unwrap();
     let palace = open(&path);
     let outcome = palace
-        .forget(&loci_palace::forget::Request::in_collection(
-            "drawers",
-            loci_palace::Selection::ids(ids),
-        ))
+        .forget("drawers", &loci_core::Selection::ids(ids))
         .unwrap();
     assert_eq!((outcome.forgotten, outcome.purge_pending), (760, false));
     palace.close().unwrap();

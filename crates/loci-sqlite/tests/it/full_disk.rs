@@ -1,6 +1,8 @@
 //! No room left: a clear error, nothing acknowledged lost, and a palace that goes on when there is room.
 
-use crate::support::{Model, Op, Request, Rng, Worker, check, fill, open, random_row, run};
+use crate::support::{
+    Access as _, Model, Op, Request, Rng, Worker, check, fill, open, random_row, run,
+};
 
 fn assert_full(error: &serde_json::Value) {
     assert_eq!(error["kind"], "unavailable", "{error}");
@@ -121,26 +123,18 @@ fn a_full_disk_during_forget_leaves_the_purge_to_the_next_process() {
     worker.kill();
     model.apply(&op);
     let palace = open(&path);
-    let status = palace
-        .status(&loci_palace::status::Request::default())
-        .unwrap();
+    let state = palace.state().unwrap();
     assert!(
-        status.state.purge_pending,
+        state.purge_pending,
         "the purge cannot have been done: {answer:?}"
     );
     drop(palace);
     Worker::serve(&path).finish();
     let palace = open(&path);
-    assert!(
-        !palace
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
+    assert!(!palace.state().unwrap().purge_pending);
     check(&palace, "drawers", &model, &mut Rng(2), true);
     drop(palace);
-    crate::forget::assert_nowhere(&path, [gone.as_str()]);
+    crate::support::assert_nowhere(&path, [gone.as_str()]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::config::{data_directory, state_directory, user_file};
 
 /// The directories and files of a user. `None` without a home directory. They need not exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Whereabouts {
+pub struct UserDirectories {
     /// The user's configuration file.
     #[serde(serialize_with = "serialize_optional_path")]
     pub config: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Whereabouts {
     pub cache: Option<PathBuf>,
 }
 
-impl Whereabouts {
+impl UserDirectories {
     /// The directories and files of the current user.
     pub fn of_user() -> Self {
         Self {

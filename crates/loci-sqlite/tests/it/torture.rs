@@ -7,7 +7,8 @@ use std::process::Child;
 use std::time::Duration;
 
 use crate::support::{
-    Model, Op, Rng, Seeded, Worker, check, command, contents, effort, fill, open, run, seed,
+    Access as _, Model, Op, Rng, Seeded, Worker, check, command, contents, effort, fill, open, run,
+    seed,
 };
 
 /// A torture child: its output is read by the parent thread.
@@ -256,17 +257,10 @@ fn a_kill_during_forget_is_completed_by_the_next_process() {
         // The next process that comes and goes completes it.
         Worker::serve(&path).finish();
         let palace = open(&path);
-        assert!(
-            !palace
-                .status(&loci_palace::status::Request::default())
-                .unwrap()
-                .state
-                .purge_pending,
-            "still pending"
-        );
+        assert!(!palace.state().unwrap().purge_pending, "still pending");
         check(&palace, "drawers", &model, &mut rng, round % 10 == 9);
         drop(palace);
-        crate::forget::assert_nowhere(
+        crate::support::assert_nowhere(
             &path,
             forgotten.iter().map(|text| text.split(' ').nth(1).unwrap()),
         );
@@ -281,11 +275,7 @@ fn a_kill_during_restore_leaves_the_old_palace_or_the_backup() {
     let path = directory.path().join("palace");
     let old = fill(&open(&path), "drawers", "a", 300, 8, seed.0);
     let backup = directory.path().join("backup");
-    open(&path)
-        .backup(&loci_palace::backup::Request {
-            target: backup.clone(),
-        })
-        .unwrap();
+    open(&path).backup(&backup).unwrap();
     let restored = old.clone();
     let (mut taken, mut kept) = (0, 0);
     for round in 0..30 * effort() {
@@ -330,11 +320,7 @@ fn what_a_killed_restore_set_aside_keeps_its_log() {
     let path = directory.path().join("palace");
     let model = fill(&open(&path), "drawers", "a", 20, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path)
-        .backup(&loci_palace::backup::Request {
-            target: backup.clone(),
-        })
-        .unwrap();
+    open(&path).backup(&backup).unwrap();
     // A killed writer leaves its commit in the log.
     let mut worker = Worker::serve(&path);
     let op = Op::Add {
@@ -400,11 +386,6 @@ fn eight_processes_create_one_new_palace_at_once_and_all_succeed() {
             (acknowledged..=acknowledged + killed).contains(&count),
             "{count} of {acknowledged}"
         );
-        assert!(
-            palace
-                .verify(&loci_palace::verify::Request { deep: true })
-                .unwrap()
-                .ok()
-        );
+        assert!(palace.verify(true).unwrap().ok());
     }
 }

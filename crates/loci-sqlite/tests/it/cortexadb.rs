@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use loci_palace::{MaintenanceKind, MaintenanceStatus, Palace};
+use loci_core::{MaintenanceKind, MaintenanceStatus};
 
-use crate::support::{Model, Op, Rng, Row, Worker, check, fill, open, query, random_row, run};
+use crate::support::{
+    Access as _, Model, Op, Rng, Row, SqlitePalace, Worker, check, fill, open, query, random_row,
+    run,
+};
 
-fn reindex(palace: &Palace, collection: &str) {
+fn reindex(palace: &SqlitePalace, collection: &str) {
     let collection = palace.collection(collection, false).unwrap();
     let done = collection
         .run_maintenance(MaintenanceKind::Reindex)
@@ -73,7 +76,7 @@ fn catching_up_is_one_pass_and_never_adds_again_what_is_indexed() {
         (1, 1_501),
         "only what is new is searched exactly"
     );
-    let all = loci_palace::Query::vector(rng.vector(8)).k(2_000);
+    let all = loci_core::Query::vector(rng.vector(8)).k(2_000);
     for _ in 0..3 {
         let mut ids = collection.query(&all).unwrap().ids.remove(0);
         ids.sort();
@@ -117,17 +120,13 @@ fn growth_past_any_first_capacity_keeps_every_vector_findable() {
     let palace = open(&path);
     assert_eq!(
         palace
-            .status(&loci_palace::status::Request::default())
+            .collection("drawers", false)
             .unwrap()
-            .total,
+            .count()
+            .unwrap(),
         25_000
     );
-    assert!(
-        palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
+    assert!(palace.verify(true).unwrap().ok());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::protocol::letters;
-use crate::support::{Model, Op, Rng, Row, Worker, check, open, query, run};
+use crate::operations::letters;
+use crate::support::{Access as _, Model, Op, Rng, Row, Worker, check, open, query, run};
 
 fn sql(palace: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(palace.join("palace.sqlite3")).unwrap()
@@ -106,14 +106,7 @@ fn duplicates_are_removed_once_from_everywhere_and_kept_in_a_side_table() {
     drop(workers);
     let palace = open(&path);
     check(&palace, "drawers", &model, &mut Rng(2), true);
-    assert_eq!(
-        palace
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .removed_duplicates,
-        15
-    );
+    assert_eq!(palace.state().unwrap().removed_duplicates, 15);
     palace.close().unwrap();
     let count = |what: &str| -> i64 { sql(&path).query_row(what, [], |row| row.get(0)).unwrap() };
     assert_eq!(count("SELECT count(*) FROM vectors"), 6);
@@ -159,5 +152,5 @@ fn forgetting_a_keeper_forgets_its_removed_duplicates() {
         },
     ));
     worker.finish();
-    crate::forget::assert_nowhere(&path, ["uqgamaq", "uqgambq", "uqgamcq", "uqgamdq"]);
+    crate::support::assert_nowhere(&path, ["uqgamaq", "uqgambq", "uqgamcq", "uqgamdq"]);
 }

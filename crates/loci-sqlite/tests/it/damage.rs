@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use loci_core::RepairOptions;
+
 use crate::support::{
-    Model, Op, Request, Rng, Seeded, Worker, copy_directory, effort, files_below, fill, listed,
-    open, random_row, run, seed, snapshots,
+    Access as _, Model, Op, Request, Rng, Seeded, Worker, copy_directory, effort, files_below,
+    fill, listed, open, random_row, run, seed, snapshots,
 };
 
 const DIMENSION: usize = 64;
@@ -73,17 +75,8 @@ impl Scene {
             .unwrap();
         keep(&snapshots(&copy)[0], "newer");
         let backup = directory.path().join("backup");
-        palace
-            .backup(&loci_palace::backup::Request {
-                target: backup.clone(),
-            })
-            .unwrap();
-        palace
-            .restore(&loci_palace::restore::Request {
-                backup: backup.clone(),
-                replace: true,
-            })
-            .unwrap();
+        palace.backup(&backup).unwrap();
+        palace.restore(&backup, true).unwrap();
         drop(palace);
         let palace = open(&copy);
         Op::Reindex
@@ -598,17 +591,13 @@ fn damage_while_processes_query_never_kills_one_and_never_gives_a_wrong_answer()
         files_below(&path.join("index")).len()
     );
     let palace = open(&path);
-    palace
-        .repair(&loci_palace::repair::Request::default())
-        .unwrap();
-    let report = palace
-        .verify(&loci_palace::verify::Request { deep: true })
-        .unwrap();
+    palace.repair(RepairOptions::default()).unwrap();
+    let report = palace.verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
 #[test]
-fn after_two_failures_within_an_hour_automatic_rebuilds_are_held_back_and_that_is_said() {
+fn after_two_failures_within_an_hour_automatic_rebuilds_are_held_back_and_that_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
     // More than the limit from which on an index is built without being asked for.

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::forget::assert_nowhere;
 use crate::support::{
-    Model, Op, Request, Rng, Seeded, Worker, contents, effort, fill, listed, open, run, seed,
-    wait_until,
+    Access as _, Model, Op, Request, Rng, Seeded, Worker, assert_nowhere, contents, effort, fill,
+    listed, open, run, seed, wait_until,
 };
 
 /// A palace whose copy takes a moment, with an index.
@@ -79,20 +78,9 @@ fn beside_forget(prepare: impl Fn(&Path), other: &Request, judge: impl Fn(&Value
     forgetter.finish();
     Worker::serve(&path).finish();
     let palace = open(&path);
-    assert!(
-        !palace
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
+    assert!(!palace.state().unwrap().purge_pending);
     assert_eq!(contents(&palace, "drawers").len(), 1_500 - rounds);
-    assert!(
-        palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
+    assert!(palace.verify(true).unwrap().ok());
     drop(palace);
     assert_eq!(copies(&path), Vec::<PathBuf>::new());
     assert_nowhere(&path, gone.iter().map(String::as_str));
@@ -159,7 +147,7 @@ fn kill_while_it_copies(path: &Path) {
 }
 
 #[test]
-fn abandoned_copies_are_removed_by_everybody_who_cares_for_a_palace() {
+fn abandoned_copies_are_removed_by_everybody_who_maintains_a_palace() {
     let directory = tempfile::tempdir().unwrap();
     let (path, _) = made(directory.path(), 1);
     let backup = directory.path().join("backup");
@@ -220,13 +208,7 @@ fn a_copy_in_use_is_left_alone_and_the_purge_waits_for_it() {
     drop(lock);
     Worker::serve(&path).finish();
     assert!(!copy.exists());
-    assert!(
-        !open(&path)
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
+    assert!(!open(&path).state().unwrap().purge_pending);
     assert_nowhere(&path, [word.as_str()]);
 }
 

@@ -13,7 +13,7 @@ pub(crate) const PLACES: &str =
     "~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace";
 
 /// The summary of a palace.
-pub(crate) struct Glance {
+pub(crate) struct ForeignSummary {
     /// For programs.
     pub(crate) answer: Value,
     /// What it is, for people.
@@ -25,22 +25,22 @@ pub(crate) struct Glance {
 }
 
 /// Everything in the usual places.
-pub(crate) fn usual() -> Result<Vec<Glance>> {
+pub(crate) fn usual() -> Result<Vec<ForeignSummary>> {
     let mut found = Vec::new();
     for place in usual_places() {
         let known = recognise(&place)?.filter(|known| known.kind != ForeignKind::Loci);
         if let Some(known) = known {
-            found.push(glance(known.kind, &known.path));
+            found.push(summary_of(known.kind, &known.path));
         }
     }
     Ok(found)
 }
 
-fn glance(kind: ForeignKind, path: &Path) -> Glance {
+fn summary_of(kind: ForeignKind, path: &Path) -> ForeignSummary {
     let (place, path) = (path_text(path), path.to_owned());
     let command = format!("loci import {}", shell_quoted(&path));
     match diagnose(&path, Some(kind)) {
-        Err(error) => Glance {
+        Err(error) => ForeignSummary {
             answer: json!({"kind": kind, "path": place, "command": command, "error": error.to_string()}),
             words: format!("cannot be read: {error}"),
             exit: Exit::Error,
@@ -54,7 +54,7 @@ fn glance(kind: ForeignKind, path: &Path) -> Glance {
             } else {
                 (format!("{findings} finding(s)"), Exit::Nothing)
             };
-            Glance {
+            ForeignSummary {
                 answer: json!({
                     "kind": kind,
                     "path": place,

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    Model, Op, Request, Rng, Seeded, Worker, check, contents, effort, fill, open, run, seed,
-    snapshots,
+    Access as _, Model, Op, Request, Rng, Seeded, Worker, check, contents, effort, fill, open, run,
+    seed, snapshots,
 };
 
 /// Tells the others to stop, also when this thread panics: they would work for ever.
@@ -35,7 +35,7 @@ fn forget_backup_verify_and_rebuilds_go_on_while_others_write() {
                     let (mut model, mut next) = (Model::default(), 0);
                     let mut worker = Worker::serve(path);
                     while !stop.load(Ordering::Relaxed) {
-                        let op = crate::protocol::random_op(&mut rng, prefix, 16, &mut next);
+                        let op = crate::operations::random_op(&mut rng, prefix, 16, &mut next);
                         worker.must(&run("drawers", op.clone()));
                         model.apply(&op);
                     }
@@ -72,16 +72,9 @@ fn forget_backup_verify_and_rebuilds_go_on_while_others_write() {
                     if round % 18 == 1 {
                         let copy = directory.path().join(format!("copy{round}"));
                         let palace = open(&copy);
-                        palace
-                            .restore(&loci_palace::restore::Request {
-                                backup: to.clone(),
-                                replace: true,
-                            })
-                            .unwrap();
+                        palace.restore(&to, true).unwrap();
                         drop(palace);
-                        let report = open(&copy)
-                            .verify(&loci_palace::verify::Request { deep: true })
-                            .unwrap();
+                        let report = open(&copy).verify(true).unwrap();
                         assert!(report.ok(), "{:?}", report.findings);
                     }
                     std::fs::remove_file(to).unwrap();
@@ -114,15 +107,9 @@ fn forget_backup_verify_and_rebuilds_go_on_while_others_write() {
     Worker::serve(&path).finish();
     let palace = open(&path);
     check(&palace, "drawers", &all, &mut Rng(1), true);
-    assert!(
-        !palace
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
+    assert!(!palace.state().unwrap().purge_pending);
     palace.close().unwrap();
-    crate::forget::assert_nowhere(
+    crate::support::assert_nowhere(
         &path,
         gone.iter().map(|text| text.split(' ').nth(1).unwrap()),
     );
@@ -163,20 +150,9 @@ fn two_processes_that_forget_at_once_both_succeed() {
     });
     Worker::serve(&path).finish();
     assert!(contents(&open(&path), "drawers").is_empty());
-    assert!(
-        !open(&path)
-            .status(&loci_palace::status::Request::default())
-            .unwrap()
-            .state
-            .purge_pending
-    );
-    crate::forget::assert_nowhere(&path, words.iter().map(String::as_str));
-    assert!(
-        open(&path)
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
+    assert!(!open(&path).state().unwrap().purge_pending);
+    crate::support::assert_nowhere(&path, words.iter().map(String::as_str));
+    assert!(open(&path).verify(true).unwrap().ok());
 }
 
 #[test]

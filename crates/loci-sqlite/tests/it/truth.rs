@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_palace::{OpenOptions, Palace};
+use loci_core::RepairOptions;
 
 use crate::support::{
-    Model, Op, Rng, Row, Worker, check, contents, copy_directory, fill, open, random_row, run,
+    Access as _, Model, Op, Rng, Row, SqlitePalace, Worker, check, contents, copy_directory, fill,
+    open, random_row, run,
 };
 
 const PAGE: usize = 8192;
@@ -58,14 +59,10 @@ fn salvaged(scene: &Scene, name: &str, harm: impl Fn(&mut Vec<u8>), lost: usize)
     let mut bytes = fs::read(database(&path)).unwrap();
     harm(&mut bytes);
     fs::write(database(&path), &bytes).unwrap();
-    let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let report = palace
-        .verify(&loci_palace::verify::Request { deep: true })
-        .unwrap();
+    let palace = SqlitePalace::at(&path);
+    let report = palace.verify(true).unwrap();
     assert!(!report.ok(), "{name}: verify finds nothing");
-    let repaired = palace
-        .repair(&loci_palace::repair::Request::default())
-        .unwrap();
+    let repaired = palace.repair(RepairOptions::default()).unwrap();
     drop(palace);
     assert_eq!(
         fs::read(database(&path)).unwrap(),
@@ -103,12 +100,7 @@ fn salvaged(scene: &Scene, name: &str, harm: impl Fn(&mut Vec<u8>), lost: usize)
             "{name}: the vector of {id}"
         );
     }
-    assert!(
-        fresh
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
+    assert!(fresh.verify(true).unwrap().ok());
 }
 
 #[test]
@@ -195,9 +187,9 @@ fn what_is_only_in_the_log_is_salvaged_too() {
     bytes[..PAGE].fill(0);
     fs::write(database(&path), bytes).unwrap();
     let log = fs::read(path.join("palace.sqlite3-wal")).unwrap();
-    let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
+    let palace = SqlitePalace::at(&path);
     let saved = palace
-        .repair(&loci_palace::repair::Request::default())
+        .repair(RepairOptions::default())
         .unwrap()
         .salvage
         .unwrap();
@@ -264,9 +256,7 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             .unwrap();
         assert_eq!(sound, "ok", "{name}: SQLite does not notice");
         let palace = open(&path);
-        let report = palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap();
+        let report = palace.verify(true).unwrap();
         assert!(
             report
                 .findings
@@ -279,7 +269,7 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
         // The others are there, and say that one is missing.
         let collection = palace.collection("drawers", false).unwrap();
         let got = collection
-            .get(&loci_palace::Get::new(loci_palace::Selection::all()))
+            .get(&loci_core::Get::new(loci_core::Selection::all()))
             .unwrap();
         assert_eq!(got.ids.len(), 899, "{name}");
         assert!(
@@ -290,12 +280,12 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             got.warnings
         );
         let near = collection
-            .query(&loci_palace::Query::vector(row.vector.clone().unwrap()).k(20))
+            .query(&loci_core::Query::vector(row.vector.clone().unwrap()).k(20))
             .unwrap();
         assert_eq!(near.ids[0].len(), 20, "{name}");
         assert!(!near.ids[0].contains(&"a77".to_owned()), "{name}");
         let words =
-            loci_palace::search_words(&*collection, "common", 20, &loci_palace::Selection::all())
+            loci_recall::search_words(&*collection, "common", 20, &loci_core::Selection::all())
                 .unwrap();
         assert_eq!(words.hits.len(), 20, "{name}");
         // A change of the others works; repair sets the bad one aside and the rest verifies.
@@ -303,9 +293,7 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             rows: vec![random_row(&mut Rng(4), "a", 78, 64)],
         };
         op.run(&palace, collection.as_ref()).unwrap();
-        let repaired = palace
-            .repair(&loci_palace::repair::Request::default())
-            .unwrap();
+        let repaired = palace.repair(RepairOptions::default()).unwrap();
         assert_eq!(repaired.set_aside, ["a77"], "{name}");
         assert_eq!(
             (repaired.drawers_before, repaired.drawers_after),
@@ -350,13 +338,10 @@ fn a_damaged_drawer_can_be_deleted_and_leaves_nothing_behind() {
     if delete.run(&palace, collection.as_ref()).is_ok() {
         let mut model = scene.model.clone();
         model.apply(&delete);
-        let words =
-            loci_palace::search_words(&*collection, &word, 5, &loci_palace::Selection::all())
-                .unwrap();
-        assert!(words.hits.is_empty());
-        palace
-            .repair(&loci_palace::repair::Request::default())
+        let words = loci_recall::search_words(&*collection, &word, 5, &loci_core::Selection::all())
             .unwrap();
+        assert!(words.hits.is_empty());
+        palace.repair(RepairOptions::default()).unwrap();
         check(&palace, "drawers", &model, &mut Rng(5), true);
     }
 }
@@ -415,7 +400,7 @@ fn a_damaged_log_gives_an_older_state_or_an_error_and_never_garbage() {
             }
         }
         // The shared memory of dead processes is not a witness.
-        let palace = match Palace::open(&path, &OpenOptions::existing()) {
+        let palace = match SqlitePalace::open(&path, false) {
             Ok(palace) => palace,
             Err(error) => {
                 assert_ne!(error.kind().as_str(), "internal", "case {case}: {error}");
@@ -426,19 +411,14 @@ fn a_damaged_log_gives_an_older_state_or_an_error_and_never_garbage() {
         let state = history.iter().find(|state| state.rows == found);
         let state = state.unwrap_or_else(|| panic!("case {case}: no state that there was"));
         // Commits behind the damage are missed aloud; repair takes note of that and of nothing else.
-        let findings = palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .findings;
+        let findings = palace.verify(true).unwrap().findings;
         assert!(
             findings
                 .iter()
                 .all(|finding| finding.kind.as_str() == "log"),
             "case {case}: {findings:?}"
         );
-        palace
-            .repair(&loci_palace::repair::Request::default())
-            .unwrap();
+        palace.repair(RepairOptions::default()).unwrap();
         check(&palace, "drawers", state, &mut rng, true);
     }
 }
@@ -473,9 +453,7 @@ fn commits_behind_a_flipped_byte_of_the_log_are_missed_aloud_and_the_log_is_kept
         .count()
         .unwrap();
     assert!((900..920).contains(&count), "{count}");
-    let report = palace
-        .verify(&loci_palace::verify::Request { deep: false })
-        .unwrap();
+    let report = palace.verify(false).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.findings[0].kind.as_str(), "log");
     palace.close().unwrap();
@@ -486,21 +464,11 @@ fn commits_behind_a_flipped_byte_of_the_log_are_missed_aloud_and_the_log_is_kept
         .collect();
     assert_eq!(fs::read(&kept[0]).unwrap(), bytes);
     let palace = open(&path);
-    palace
-        .repair(&loci_palace::repair::Request::default())
-        .unwrap();
-    assert!(
-        palace
-            .verify(&loci_palace::verify::Request { deep: true })
-            .unwrap()
-            .ok()
-    );
-    let status = palace
-        .status(&loci_palace::status::Request::default())
-        .unwrap();
+    palace.repair(RepairOptions::default()).unwrap();
+    assert!(palace.verify(true).unwrap().ok());
+    let status = palace.state().unwrap();
     assert!(
         status
-            .state
             .set_aside
             .iter()
             .any(|name| name.contains("kept-log-"))
@@ -518,14 +486,14 @@ fn a_database_that_is_gone_or_empty_while_its_log_is_there_is_never_created_anew
         } else {
             fs::write(database(&path), b"").unwrap();
         }
-        for options in [OpenOptions::create(), OpenOptions::existing()] {
-            let error = Palace::open(&path, &options).err().unwrap();
+        for create in [true, false] {
+            let error = SqlitePalace::open(&path, create).err().unwrap();
             assert_eq!(error.code(), "corrupt", "{error}");
         }
         assert_eq!(fs::read(path.join("palace.sqlite3-wal")).unwrap(), log);
-        let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
+        let palace = SqlitePalace::at(&path);
         let saved = palace
-            .repair(&loci_palace::repair::Request::default())
+            .repair(RepairOptions::default())
             .unwrap()
             .salvage
             .unwrap();
