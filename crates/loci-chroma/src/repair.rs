@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_core::clock::file_stamp;
+use loci_core::finding::{Finding, FindingCode};
 use loci_core::{Error, Result};
 
 pub(crate) use aside::quarantine_segment;
@@ -43,11 +44,11 @@ pub use models::Models;
 pub(crate) use plan::{Choice, Plan, Work, is_damaged};
 pub use report::{Change, CollectionRepair, RepairReport, SetAside};
 
-use crate::diagnosis::Diagnosis;
-use crate::directory::{DATABASE, Directory};
-use crate::openers;
-use crate::snapshot::{Access, Snapshot};
-use crate::tables::TABLES;
+use loci_files::openers_of;
+use loci_foreign::chroma::Diagnosis;
+use loci_foreign::chroma::TABLES;
+use loci_foreign::chroma::{DATABASE, Directory};
+use loci_salvage::{Access, Snapshot};
 
 /// How often to check for other processes that have the database open. A program that is just
 /// closing it, or is starting another program, must not stop the repair.
@@ -110,13 +111,13 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
             "is a symbolic link; replace it with the file itself and its journal, if there is one",
         ));
     }
-    let mut openers = openers::of(database);
+    let mut openers = openers_of(database);
     for _ in 1..LOOKS {
         if openers.is_empty() {
             return Ok(());
         }
         std::thread::sleep(BETWEEN_LOOKS);
-        openers = openers::of(database);
+        openers = openers_of(database);
     }
     if openers.is_empty() {
         return Ok(());
@@ -136,16 +137,16 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
 pub(crate) struct Prepared {
     directory: Directory,
     pub(crate) work: Work,
-    findings: Vec<crate::Finding>,
+    findings: Vec<Finding>,
 }
 
 impl Prepared {
     pub(crate) fn of(path: &Path, choice: Choice<'_>) -> Result<Self> {
         let diagnosis = Diagnosis::of(path)?;
-        let findings: Vec<crate::Finding> = diagnosis.all().cloned().collect();
+        let findings: Vec<Finding> = diagnosis.all().cloned().collect();
         if findings
             .iter()
-            .any(|finding| finding.code == crate::FindingCode::TablesMissing)
+            .any(|finding| finding.code == FindingCode::TablesMissing)
         {
             return Err(Error::Corrupt {
                 what: "the database".into(),

@@ -1,10 +1,9 @@
 //! Reads cells of foreign tables. SQLite lets any column hold any type, and a damaged file may, so
 //! every type is checked.
 
+use loci_salvage::Snapshot;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
-
-use loci_chroma::Snapshot;
 
 /// A text, even if some of its bytes are damaged.
 pub(crate) fn text(row: &Row<'_>, column: &str) -> Option<String> {

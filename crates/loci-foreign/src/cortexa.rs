@@ -16,7 +16,7 @@ mod segments;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::Finding;
+use loci_core::finding::Finding;
 use loci_core::{DrawerRef, Fact, Link, LinkEnd, Metadata, Metric, Result};
 
 use crate::handing::Batches;

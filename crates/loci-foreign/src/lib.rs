@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cells;
-mod chroma;
+pub mod chroma;
 mod cortexa;
 mod database;
 mod fields;
@@ -20,9 +20,8 @@ mod recognise;
 mod stamp;
 mod vector;
 
-pub use chroma::ChromaPalace;
+pub use chroma::{Candidate, ChromaPalace};
 pub use cortexa::CortexaPalace;
-pub use loci_chroma::shell_quoted;
 pub use mempalace::{Companions, ExactPalace, companions};
 pub use memtomem::MemtomemPalace;
 pub use opening::open;

@@ -11,8 +11,9 @@ mod tunnels;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Snapshot};
+use loci_core::finding::Finding;
 use loci_core::{Fact, Link, Result};
+use loci_salvage::Snapshot;
 
 use crate::database;
 use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};

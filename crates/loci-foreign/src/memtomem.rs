@@ -9,8 +9,9 @@ mod vectors;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Snapshot};
+use loci_core::finding::Finding;
 use loci_core::{EmbedderIdentity, Fact, Link, Result};
+use loci_salvage::Snapshot;
 
 use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
 use vectors::VectorTable;

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use loci_chroma::{Candidate, Finding};
+use loci_core::finding::Finding;
 use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::chroma::Candidate;
 use crate::recognise::Recognised;
 
 /// The kind of a palace. Each program has the word that `loci import` accepts.

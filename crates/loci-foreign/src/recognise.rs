@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use loci_chroma::DATABASE;
 use loci_core::{Error, Result, serialize_path};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
+use crate::chroma::DATABASE;
 use crate::mempalace::EXACT;
 use crate::palace::Kind;
 

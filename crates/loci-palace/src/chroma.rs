@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use loci_chroma::Finding;
 pub use loci_chroma::{
     Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
     RepairReport, SetAside, quarantine,
 };
 use loci_core::Result;
+use loci_core::finding::Finding;
 use loci_foreign::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;

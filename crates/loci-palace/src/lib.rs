@@ -83,8 +83,8 @@ pub use fence::{Fence, ORDERS, instruction_like};
 pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
 pub use links::Taxonomy;
 pub use location::{directory_of, palace_of, shown_location};
-pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::clock::new_id;
+pub use loci_core::finding::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::*;
 pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
@@ -97,7 +97,7 @@ pub use loci_files::scratch::{
 pub use loci_foreign::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
     Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
-    shell_quoted, usual_places,
+    usual_places,
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
+use loci_salvage::snapshot::{COMPANIONS, beside};
 
 use super::aside::free_name;
-use crate::snapshot::{COMPANIONS, beside};
 
 /// Copies the database and its companion files, and syncs them.
 pub(super) fn make(database: &Path, stamp: &str) -> Result<PathBuf> {

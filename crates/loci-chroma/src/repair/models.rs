@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use loci_core::{Embedder, Error, Result};
-
-use crate::directory::Directory;
-use crate::survey::{Live, Origin, Survey};
+use loci_foreign::chroma::{Directory, Live, Origin, Survey};
 
 /// How many texts are embedded at a time.
 const BATCH: usize = 64;

@@ -4,16 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use loci_core::Result;
+use loci_core::finding::{Finding, FindingCode, Severity, counted};
+use loci_foreign::chroma::{CollectionRow, Directory, Live, Origin, SeqId, Survey};
+use loci_salvage::Access;
 
 use super::models::Models;
 use super::report::{CollectionRepair, RepairReport};
 use super::spool::Spool;
-use crate::catalog::CollectionRow;
-use crate::directory::Directory;
-use crate::finding::{Finding, FindingCode, Severity, counted};
-use crate::seq::SeqId;
-use crate::snapshot::Access;
-use crate::survey::{Live, Origin, Survey};
 
 /// Findings about a collection that a new index does not fix.
 const NOT_OF_THE_INDEX: [FindingCode; 13] = [

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use loci_core::finding::Finding;
 use loci_core::{serialize_optional_path, serialize_path};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::Finding;
 
 /// The result of a repair, or its plan in a dry run.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]

@@ -10,8 +10,8 @@ use super::*;
 fn damaged() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let palace = folder.path().join("palace");
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/chroma-0.6-flushed/now");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../loci-foreign/tests/fixtures/chroma-0.6-flushed/now");
     copy::copy_directory(&fixture, &palace).unwrap();
     let directory = Directory::open(&palace).unwrap();
     let segment = directory.collections()[0].vector_segment.clone().unwrap();

@@ -1,6 +1,6 @@
 //! `doctor`, `import` of palaces of other programs, `quarantine`, `repair --chroma`.
 //!
-//! The directories were written by the real ChromaDB; crates/loci-chroma/tests/fixtures holds them with what ChromaDB itself said
+//! The directories were written by the real ChromaDB; crates/loci-foreign/tests/fixtures holds them with what ChromaDB itself said
 //! was in them.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Old {
     /// A copy of a fixture, in `place` of a temporary directory.
     pub(crate) fn copy(dir: &Dir, place: &str, fixture: &str) -> Self {
         let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../loci-chroma/tests/fixtures")
+            .join("../loci-foreign/tests/fixtures")
             .join(fixture);
         let path = dir.path(place);
         copy(&from.join("now"), &path);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Fix, Severity};
+use loci_core::finding::{Finding, Fix, Severity};
 use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
 use serde_json::Value;
 

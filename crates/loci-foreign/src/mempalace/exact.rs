@@ -1,9 +1,9 @@
 //! Reads the store `sqlite_exact`: collections and documents in one SQLite database, vectors as
 //! little-endian f32.
 
-use loci_chroma::{Finding, Severity, Snapshot, Table};
+use loci_core::finding::{Finding, Severity};
 use loci_core::{EmbedderIdentity, Error, MAX_DIMENSION, Metadata, Metric, Result};
-use loci_salvage::Value as Cell;
+use loci_salvage::{Snapshot, Table, Value as Cell};
 use rusqlite::Row;
 use serde_json::Value;
 
@@ -33,6 +33,7 @@ pub(super) const WANTED: &[Table] = &[
                 ] if usize::try_from(*dimension).is_ok_and(|dimension| dimension == vector.len() / 4)
             )
         },
+        key_index: None,
     },
     Table {
         name: "collections",
@@ -48,11 +49,13 @@ pub(super) const WANTED: &[Table] = &[
                 ]
             )
         },
+        key_index: None,
     },
     Table {
         name: "meta",
         sql: "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
         fits: |_| false,
+        key_index: None,
     },
 ];
 

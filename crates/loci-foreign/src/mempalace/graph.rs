@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity, Snapshot, Table};
+use loci_core::finding::{Finding, Severity};
 use loci_core::{DrawerRef, Fact, MetaValue, Metadata};
-use loci_salvage::Value as Cell;
+use loci_salvage::{Snapshot, Table, Value as Cell};
 use rusqlite::Row;
 
 use super::TARGET;
@@ -17,12 +17,14 @@ const WANTED: &[Table] = &[
         name: "entities",
         sql: "CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT, type TEXT, properties TEXT, created_at TEXT)",
         fits: |values| values.len() == 5 && values.iter().all(is_text),
+        key_index: None,
     },
     Table {
         name: "triples",
         sql: "CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT, predicate TEXT, object TEXT, valid_from TEXT, valid_to TEXT, \
               confidence REAL, source_closet TEXT, source_file TEXT, source_drawer_id TEXT, adapter_name TEXT, extracted_at TEXT)",
         fits: |values| values.len() >= 9 && values.iter().take(4).all(is_text),
+        key_index: None,
     },
 ];
 

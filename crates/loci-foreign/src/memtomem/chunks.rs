@@ -1,8 +1,8 @@
 //! Converts chunks to foreign records.
 
 use jiff::Timestamp;
-use loci_chroma::Snapshot;
 use loci_core::{Error, MetaValue, Metadata, Result};
+use loci_salvage::Snapshot;
 use ring::digest::{SHA256, digest};
 use rusqlite::Row;
 use serde_json::Value;

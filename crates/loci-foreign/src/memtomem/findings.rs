@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity, Snapshot};
+use loci_core::finding::{Finding, Severity};
+use loci_salvage::Snapshot;
 
 use super::vectors::VectorTable;
 use super::{chunks, links};

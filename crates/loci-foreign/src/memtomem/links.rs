@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use loci_chroma::Snapshot;
 use loci_core::{DrawerRef, Link, LinkEnd, Metadata, Result};
+use loci_salvage::Snapshot;
 use rusqlite::Row;
 
 use super::TARGET;

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use loci_chroma::Snapshot;
 use loci_core::{MAX_DIMENSION, Metric};
+use loci_salvage::Snapshot;
 
 use crate::{cells, vector};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use loci_chroma::{Fix, Severity};
+use loci_core::finding::{Fix, Severity};
 use loci_core::{LinkEnd, MetaValue};
 use loci_foreign::{CortexaPalace, ForeignPalace, ForeignRecord, VectorOrigin};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity};
 use loci_core::Result;
+use loci_core::finding::{Finding, Severity};
 use loci_foreign::{ForeignCollection, ForeignPalace, Kind, VectorCounts};
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use loci_chroma::{Finding, FindingCode, Severity};
 use loci_core::Warning;
+use loci_core::finding::{Finding, FindingCode, Severity};
 use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
 use schemars::JsonSchema;
 use serde::Serialize;

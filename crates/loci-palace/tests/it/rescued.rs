@@ -4,16 +4,8 @@
     reason = "the catalogue says which peer is missing"
 )]
 
-#[path = "../../../loci-chroma/tests/it/best.rs"]
-mod best;
-#[path = "../../../loci-chroma/tests/it/damage.rs"]
-mod damage;
-#[path = "../../../loci-chroma/tests/it/expected.rs"]
-mod expected;
-#[path = "../../../loci-chroma/tests/it/peer.rs"]
-mod peer;
-#[path = "../../../loci-chroma/tests/it/scene.rs"]
-mod scene;
+#[path = "../../../loci-foreign/tests/chroma_scenes/mod.rs"]
+mod chroma_scenes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,10 +16,10 @@ use loci_palace::{
 };
 use serde_json::Value;
 
-use self::best::Best;
-use self::damage::{CASES, Case, Holds};
-use self::expected::{Expected, ExpectedRecord, close, same_direction};
-use self::scene::Scene;
+use self::chroma_scenes::best::Best;
+use self::chroma_scenes::damage::{self, CASES, Case, Holds};
+use self::chroma_scenes::expected::{Expected, ExpectedRecord, close, same_direction};
+use self::chroma_scenes::scene::Scene;
 use crate::support::open;
 
 /// Questions of each kind, and how many answers of each count.

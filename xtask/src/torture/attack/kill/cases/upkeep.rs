@@ -114,7 +114,7 @@ pub(super) fn reembed(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 
 /// Imports a ChromaDB directory of the test data. A second run must complete a killed one.
 pub(super) fn import_chroma(world: &mut World<'_, '_>) -> anyhow::Result<()> {
-    let fixture = root().join("crates/loci-chroma/tests/fixtures/chroma-0.5-flushed/now");
+    let fixture = root().join("crates/loci-foreign/tests/fixtures/chroma-0.5-flushed/now");
     if !fixture.is_dir() {
         world
             .round
