@@ -22,6 +22,9 @@ mod seq;
 mod survey;
 mod tables;
 
+use crate::importer::{Importer, Places, Signs};
+use crate::mempalace;
+
 pub use catalog::{CollectionRow, Version};
 pub use diagnosis::{Diagnosis, STALE};
 pub use directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
@@ -32,6 +35,23 @@ pub use records::{Gone, Record};
 pub use seq::SeqId;
 pub use survey::{Live, Origin, Survey, VectorCounts};
 pub use tables::TABLES;
+
+/// The line of the table of importers.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "ChromaDB",
+    family: None,
+    mark: "`chroma.sqlite3`",
+    signs: Signs {
+        files: &[DATABASE],
+        writer: |directory| mempalace::has_written(directory).then_some("MemPalace on ChromaDB"),
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(ChromaPalace::open(path)?))),
+    usual_places: Places {
+        home: &[".chroma"],
+        ..Places::NONE
+    },
+};
 
 /// The number of ids in the bytes of an `index_metadata.pickle`. Damaged bytes give those that can
 /// be read.

@@ -19,10 +19,41 @@ use std::path::{Path, PathBuf};
 use loci_core::finding::Finding;
 use loci_core::{DrawerRef, Fact, Link, LinkEnd, Metadata, Metric, Result};
 
-use crate::handing::Batches;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::batches::Batches;
+use crate::importer::{Importer, Places, Signs};
+use crate::importers::Kind;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Readout, Take};
 use crate::stamp::Stamps;
 use replay::State;
+
+/// The line of the table of importers.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "CortexaDB",
+    family: None,
+    mark: "`cortexadb.wal`, `cortexadb.ckpt` or segment",
+    signs: Signs {
+        files: &["cortexadb.wal", "cortexadb.ckpt"],
+        directory: has_segments,
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(CortexaPalace::open(path)?))),
+    usual_places: Places {
+        home: &[".cortexadb"],
+        ..Places::NONE
+    },
+};
+
+/// Whether there are segment files, which may be left alone after log and checkpoint were lost.
+fn has_segments(directory: &Path) -> bool {
+    let listing = std::fs::read_dir(directory.join("segments"));
+    listing.into_iter().flatten().flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.strip_suffix(".seg").is_some_and(|number| {
+            number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
+}
 
 /// The Loci collection for everything.
 const TARGET: &str = "drawers";

@@ -1,77 +1,15 @@
-//! The interface of every foreign palace: collections of records, facts and links, and what could
+//! The interface of every foreign store: collections of records, facts and links, and what could
 //! not be read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::finding::Finding;
-use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
-use schemars::JsonSchema;
+use loci_core::{EmbedderIdentity, Fact, Link, Metadata, Metric, Result};
 use serde::Serialize;
 
 use crate::chroma::Candidate;
-use crate::recognise::Recognised;
-
-/// The kind of a palace. Each program has the word that `loci import` accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A ChromaDB directory, including MemPalace's.
-    Chroma,
-    /// MemPalace's `sqlite_exact` store.
-    SqliteExact,
-    /// A memtomem database.
-    Memtomem,
-    /// A CortexaDB directory.
-    #[serde(rename = "cortexadb")]
-    CortexaDb,
-    /// A Loci palace.
-    Loci,
-    /// JSON Lines, one record each.
-    #[serde(rename = "jsonl")]
-    JsonLines,
-}
-
-impl Kind {
-    /// The program that owns a palace of this kind.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Chroma => "ChromaDB",
-            Self::SqliteExact => "MemPalace",
-            Self::Memtomem => "memtomem",
-            Self::CortexaDb => "CortexaDB",
-            Self::Loci => "Loci",
-            Self::JsonLines => "JSON lines",
-        }
-    }
-
-    /// The file or content that identifies this kind.
-    fn mark(self) -> &'static str {
-        match self {
-            Self::Chroma => "`chroma.sqlite3`",
-            Self::SqliteExact => "`sqlite_exact.sqlite3`",
-            Self::Memtomem => "`memtomem.db`",
-            Self::CortexaDb => "`cortexadb.wal`, `cortexadb.ckpt` or segment",
-            Self::Loci => "`palace.sqlite3`",
-            Self::JsonLines => "line of JSON",
-        }
-    }
-
-    /// The error for a path that holds no palace of this kind.
-    pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
-        let instead = instead.map_or_else(String::new, |found| {
-            format!("; this looks like {}; omit the KIND argument", found.writer)
-        });
-        Error::invalid(
-            format!("`{}`", path.display()),
-            format!(
-                "not a palace of {}: there is no {}{instead}",
-                self.program(),
-                self.mark()
-            ),
-        )
-    }
-}
+use crate::importers::Kind;
 
 /// A collection of a foreign palace.
 #[derive(Debug, Clone, PartialEq)]

@@ -52,10 +52,7 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
     match kind {
         ForeignKind::Loci => everything::of_palace(path, deep, session),
         ForeignKind::JsonLines => lines::run(path),
-        ForeignKind::Chroma
-        | ForeignKind::SqliteExact
-        | ForeignKind::Memtomem
-        | ForeignKind::CortexaDb => {
+        kind => {
             let spinner = session.printer.spinner();
             spinner.set_message(format!("reading {}", path.display()));
             let diagnosis = diagnose(path, Some(kind));

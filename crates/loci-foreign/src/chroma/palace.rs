@@ -8,9 +8,10 @@ use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result, validate_collec
 use loci_salvage::Access;
 
 use crate::chroma::{Candidate, CollectionRow, Diagnosis, Origin, Record};
+use crate::importers::Kind;
 use crate::mempalace::{self, Companions};
 use crate::palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
+    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, Readout, Take, VectorCounts,
     VectorOrigin, added,
 };
 use crate::stamp::Stamps;

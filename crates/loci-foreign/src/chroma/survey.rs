@@ -13,6 +13,7 @@ mod replay;
 mod siblings;
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use loci_core::Result;
 use loci_core::finding::{Finding, Severity};
@@ -22,7 +23,7 @@ use serde::Serialize;
 use crate::chroma::catalog::CollectionRow;
 use crate::chroma::directory::Directory;
 use crate::chroma::hnsw::{Segment, VectorState};
-use crate::chroma::lost_rows::Evidence;
+use crate::chroma::lost_rows::{Evidence, LostRows};
 use crate::chroma::queue;
 use crate::chroma::seq::SeqId;
 use files::IndexFiles;
@@ -147,35 +148,22 @@ impl Directory {
                 format!("there is no number {collection}"),
             ));
         };
-        let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
-        let queue = queue::read(self.snapshot(), &row.id).map_err(failed)?;
-        let metadata_segment = row.record_segment().map(str::to_owned);
-        let mut records = match &metadata_segment {
-            Some(segment) => live::rows(self.snapshot(), segment).map_err(failed)?,
-            None => live::Records::default(),
-        };
+        self.survey_row(collection, row)
+            .map_err(|error| error.at(self.snapshot().path()))
+    }
+
+    fn survey_row(&self, collection: usize, row: &CollectionRow) -> Result<Survey, Problem> {
+        let vector_of = |seq| queue::vector(self.snapshot().connection(), seq);
+        let queue = queue::read(self.snapshot(), &row.id)?;
         let lost = self.lost_rows()?;
-        if let Some(restored) = lost.restored.get(collection) {
-            records.restore(restored);
-        }
-        let metadata_watermark = row
-            .metadata_seq
-            .as_ref()
-            .and_then(SeqId::value)
-            .filter(|mark| *mark <= self.highest_credible())
-            .unwrap_or_else(|| records.highest(self.highest_credible()));
+        let metadata_segment = row.record_segment().map(str::to_owned);
+        let mut records = self.records(collection, metadata_segment.as_deref(), lost)?;
+        let metadata_watermark = self.metadata_watermark(row, &records);
 
         let lengths = lengths(&queue);
         let files = self.index_files(row, &lengths);
-        let foreign = foreign::judge(
-            &files,
-            row,
-            most_common(&lengths),
-            &queue,
-            &records,
-            |seq| queue::vector(self.snapshot().connection(), seq),
-        )
-        .map_err(failed)?;
+        let usual_length = most_common(&lengths);
+        let foreign = foreign::judge(&files, row, usual_length, &queue, &records, vector_of)?;
         let IndexFiles {
             segment,
             map,
@@ -188,22 +176,15 @@ impl Directory {
             .as_ref()
             .filter(|segment| segment.is_header_sound() && segment.count() > 0)
             .map(Segment::dimension)
-            .or_else(|| most_common(&lengths))
+            .or(usual_length)
             .or(row.dimension);
-        // A watermark that no write can have means that the files were written, but not how far.
-        // The index is then compared with everything that the records have consumed.
-        let stored_watermark = row.vector_seq.as_ref().and_then(SeqId::value).map(|mark| {
-            if mark <= self.highest_credible() {
-                mark
-            } else {
-                metadata_watermark
-            }
-        });
-        let vector_watermark =
-            stored_watermark.or_else(|| map.as_ref().and_then(|map| map.max_seq_id));
+        let vector_watermark = self
+            .stored_vector_watermark(row, metadata_watermark)
+            .or_else(|| map.as_ref().and_then(|map| map.max_seq_id));
+        let consumed = vector_watermark.unwrap_or(0);
 
         let others = match &metadata_segment {
-            Some(segment) => live::other_rows(self.snapshot(), segment).map_err(failed)?,
+            Some(segment) => live::other_rows(self.snapshot(), segment)?,
             None => Vec::new(),
         };
         let base = replay::Base::new(
@@ -212,33 +193,33 @@ impl Directory {
             replay::Sight {
                 records: &records,
                 queue: &queue,
-                watermark: vector_watermark.unwrap_or(0),
+                watermark: consumed,
                 ordered: self.version().is_one() && records.blob_ids == 0,
                 others: &others,
             },
-            |seq| queue::vector(self.snapshot().connection(), seq),
-        )
-        .map_err(failed)?;
-        let exact = replay::exact_vectors(
-            &base,
-            &queue,
-            &records,
-            vector_watermark.unwrap_or(0),
-            dimension,
-        );
+            vector_of,
+        )?;
+        let exact = replay::exact_vectors(&base, &queue, &records, consumed, dimension);
         let pending = records.replay(&queue, metadata_watermark);
-        let index =
-            replay::index_as_chroma_has_it(&base, &queue, vector_watermark.unwrap_or(0), dimension);
-
+        let index = replay::index_as_chroma_has_it(&base, &queue, consumed, dimension);
+        let sources = VectorSources {
+            exact: &exact,
+            index: &index,
+            base: &base,
+            segment: segment.as_ref(),
+            fits: segment.as_ref().is_some_and(|segment| {
+                dimension.is_none_or(|length| length == segment.dimension())
+            }),
+        };
         let mut survey = Survey {
-            live: Vec::with_capacity(records.stored.len()),
+            live: sources.live(&records),
             findings: Vec::new(),
             counts: VectorCounts::default(),
             dimension,
             metadata_watermark,
             vector_watermark,
-            unreachable: Vec::new(),
-            ghosts: Vec::new(),
+            unreachable: sources.unreachable(&records),
+            ghosts: sources.ghosts(&records),
             metadata_segment,
             siblings: Vec::new(),
             pending,
@@ -249,50 +230,6 @@ impl Directory {
             segment: None,
             aside: Vec::new(),
         };
-        let fits = segment
-            .as_ref()
-            .is_some_and(|segment| dimension.is_none_or(|length| length == segment.dimension()));
-        for record in &records.stored {
-            let origin = match (exact.get(record.id.as_str()), index.get(record.id.as_str())) {
-                (Some(seq), _) => Origin::Queue(*seq),
-                (None, Some(replay::VectorSource::Element(element))) if fits => {
-                    let disputed = segment
-                        .as_ref()
-                        .is_some_and(|segment| base.resolved.is_contested(segment, *element));
-                    if disputed {
-                        Origin::Missing
-                    } else {
-                        usable(segment.as_ref(), *element)
-                    }
-                }
-                _ => Origin::Missing,
-            };
-            survey.live.push(Live {
-                row: record.row,
-                id: record.id.clone(),
-                origin,
-                seq: record.seq,
-                pending: record.pending,
-                restored: record.restored,
-            });
-        }
-        let ids: HashSet<&str> = records
-            .stored
-            .iter()
-            .map(|record| record.id.as_str())
-            .collect();
-        survey.unreachable = records
-            .stored
-            .iter()
-            .filter(|record| !index.contains_key(record.id.as_str()))
-            .map(|record| record.id.clone())
-            .collect();
-        survey.ghosts = index
-            .keys()
-            .filter(|id| !ids.contains(**id))
-            .map(|id| (*id).to_owned())
-            .collect();
-        survey.ghosts.sort_unstable();
         siblings::search(self, row, &mut survey);
         survey.count();
         let scene = checks::Scene {
@@ -309,9 +246,47 @@ impl Directory {
             lost,
             collection,
         };
-        scene.check(&mut survey).map_err(failed)?;
+        scene.check(&mut survey)?;
         survey.segment = segment;
         Ok(survey)
+    }
+
+    /// The records of a collection in the tables, and those whose lost row can be restored.
+    fn records(
+        &self,
+        collection: usize,
+        segment: Option<&str>,
+        lost: &LostRows,
+    ) -> rusqlite::Result<live::Records> {
+        let mut records = match segment {
+            Some(segment) => live::rows(self.snapshot(), segment)?,
+            None => live::Records::default(),
+        };
+        if let Some(restored) = lost.restored.get(collection) {
+            records.restore(restored);
+        }
+        Ok(records)
+    }
+
+    /// How far the records have consumed the queue.
+    fn metadata_watermark(&self, row: &CollectionRow, records: &live::Records) -> u64 {
+        row.metadata_seq
+            .as_ref()
+            .and_then(SeqId::value)
+            .filter(|mark| *mark <= self.highest_credible())
+            .unwrap_or_else(|| records.highest(self.highest_credible()))
+    }
+
+    /// How far the index files have consumed the queue, according to the database. A watermark that
+    /// no write can have means that the files were written, but not how far. The index is then
+    /// compared with everything that the records have consumed.
+    fn stored_vector_watermark(&self, row: &CollectionRow, metadata_watermark: u64) -> Option<u64> {
+        let mark = row.vector_seq.as_ref().and_then(SeqId::value)?;
+        if mark <= self.highest_credible() {
+            Some(mark)
+        } else {
+            Some(metadata_watermark)
+        }
     }
 
     /// The vector of a record of `survey`.
@@ -341,6 +316,100 @@ impl Directory {
             ),
             None => IndexFiles::default(),
         }
+    }
+}
+
+/// Why a survey failed: SQLite's error becomes one about the file, other errors stay.
+enum Problem {
+    Sqlite(rusqlite::Error),
+    Other(loci_core::Error),
+}
+
+impl Problem {
+    fn at(self, path: &Path) -> loci_core::Error {
+        match self {
+            Self::Sqlite(error) => unreadable(path, &error),
+            Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<loci_core::Error> for Problem {
+    fn from(error: loci_core::Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Where the vectors of a collection are, by the ids of the records.
+struct VectorSources<'a> {
+    /// Vectors that the queue has in their original form.
+    exact: &'a HashMap<&'a str, u64>,
+    /// The vectors that ChromaDB's index has.
+    index: &'a HashMap<&'a str, replay::VectorSource>,
+    base: &'a replay::Base,
+    segment: Option<&'a Segment>,
+    /// Whether the vectors of the index files have the length of the collection's vectors.
+    fits: bool,
+}
+
+impl VectorSources<'_> {
+    fn live(&self, records: &live::Records) -> Vec<Live> {
+        let records = records.stored.iter();
+        records
+            .map(|record| Live {
+                row: record.row,
+                id: record.id.clone(),
+                origin: self.origin(&record.id),
+                seq: record.seq,
+                pending: record.pending,
+                restored: record.restored,
+            })
+            .collect()
+    }
+
+    fn origin(&self, id: &str) -> Origin {
+        match (self.exact.get(id), self.index.get(id)) {
+            (Some(seq), _) => Origin::Queue(*seq),
+            (None, Some(replay::VectorSource::Element(element))) if self.fits => {
+                let disputed = self
+                    .segment
+                    .is_some_and(|segment| self.base.resolved.is_contested(segment, *element));
+                if disputed {
+                    Origin::Missing
+                } else {
+                    usable(self.segment, *element)
+                }
+            }
+            _ => Origin::Missing,
+        }
+    }
+
+    /// The ids of records that the index lacks.
+    fn unreachable(&self, records: &live::Records) -> Vec<String> {
+        let ids = records.stored.iter().map(|record| &record.id);
+        ids.filter(|id| !self.index.contains_key(id.as_str()))
+            .cloned()
+            .collect()
+    }
+
+    /// The ids in the index that no record has, sorted.
+    fn ghosts(&self, records: &live::Records) -> Vec<String> {
+        let records = records.stored.iter().map(|record| record.id.as_str());
+        let ids: HashSet<&str> = records.collect();
+        let mut ghosts: Vec<String> = self
+            .index
+            .keys()
+            .filter(|id| !ids.contains(**id))
+            .map(|id| (*id).to_owned())
+            .collect();
+        ghosts.sort_unstable();
+        ghosts
     }
 }
 

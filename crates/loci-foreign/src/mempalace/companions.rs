@@ -9,8 +9,8 @@ use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
 use serde_json::Value;
 
 use super::{graph, tunnels};
+use crate::batches::Batches;
 use crate::database;
-use crate::handing::Batches;
 use crate::palace::{LostRecord, Readout, Take};
 
 /// The maximum size of a JSON file. MemPalace's own are a few hundred kilobytes.

@@ -77,32 +77,21 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
     ];
     let columns = cells::list(&snapshot, "triples", &wanted);
     let sql = format!("SELECT {columns} FROM triples t ORDER BY t._rowid_");
-    let Some(mut statement) = cells::prepare(&snapshot, &sql) else {
-        return;
-    };
-    let Ok(mut rows) = statement.query([]) else {
-        return;
-    };
     let mut unnamed = Vec::new();
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => match fact(row, &entities, &mut unnamed) {
-                Some(fact) => found.facts.push(fact),
-                None => {
-                    let id = cells::filled(row, "id");
-                    found
-                        .readout
-                        .lose(id, "a fact lacks subject, predicate or object");
-                }
-            },
-            Ok(None) => break,
-            Err(error) => {
-                found
-                    .readout
-                    .lose(None, format!("the rest of the knowledge graph: {error}"));
-                break;
-            }
+    let unread = cells::for_each_row(&snapshot, &sql, [], |row| {
+        match fact(row, &entities, &mut unnamed) {
+            Some(fact) => found.facts.push(fact),
+            None => found.readout.lose(
+                cells::filled(row, "id"),
+                "a fact lacks subject, predicate or object",
+            ),
         }
+        Ok(())
+    });
+    if let Ok(Some(error)) = unread {
+        found
+            .readout
+            .lose(None, format!("the rest of the knowledge graph: {error}"));
     }
     if !unnamed.is_empty() {
         found.findings.push(
@@ -119,25 +108,17 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
 }
 
 fn entities(snapshot: &Snapshot, found: &mut Companions) -> HashMap<String, Entity> {
-    let mut entities = HashMap::new();
     let columns = cells::list(snapshot, "entities", &["id", "name", "type", "properties"]);
     let sql = format!("SELECT {columns} FROM entities t");
-    let Some(mut statement) = cells::prepare(snapshot, &sql) else {
-        return entities;
-    };
-    let Ok(mut rows) = statement.query([]) else {
-        return entities;
-    };
-    while let Ok(Some(row)) = rows.next() {
+    let entities = cells::collect(snapshot, &sql, [], |row| {
         if cells::filled(row, "properties").is_some_and(|properties| properties != "{}") {
             found.readout.leave("properties of entities");
         }
-        if let (Some(id), Some(name)) = (cells::filled(row, "id"), cells::filled(row, "name")) {
-            let kind = cells::filled(row, "type").filter(|kind| kind != "unknown");
-            entities.insert(id, Entity { name, kind });
-        }
-    }
-    entities
+        let (id, name) = (cells::filled(row, "id")?, cells::filled(row, "name")?);
+        let kind = cells::filled(row, "type").filter(|kind| kind != "unknown");
+        Some((id, Entity { name, kind }))
+    });
+    entities.into_iter().collect()
 }
 
 fn fact(

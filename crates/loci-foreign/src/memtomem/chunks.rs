@@ -1,7 +1,7 @@
 //! Converts chunks to foreign records.
 
 use jiff::Timestamp;
-use loci_core::{Error, MetaValue, Metadata, Result};
+use loci_core::{MetaValue, Metadata, Result};
 use loci_salvage::Snapshot;
 use ring::digest::{SHA256, digest};
 use rusqlite::Row;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 use super::vectors::VectorTable;
-use crate::handing::Batches;
+use crate::batches::Batches;
 use crate::palace::{ForeignRecord, Readout, Take, VectorOrigin, added};
 use crate::{cells, fields};
 
@@ -52,29 +52,16 @@ pub(super) fn read(
 ) -> Result<Readout> {
     let mut readout = Readout::default();
     let mut batches = Batches::new(batch, take);
-    let failed = |error: rusqlite::Error| Error::Corrupt {
-        what: "the table `chunks`".into(),
-        path: snapshot.path().to_owned(),
-        detail: error.to_string(),
-    };
     let columns = cells::list(snapshot, "chunks", &COLUMNS);
     let sql = format!("SELECT t._rowid_ AS number, {columns} FROM chunks t ORDER BY t._rowid_");
-    let mut statement = snapshot.connection().prepare(&sql).map_err(failed)?;
-    let mut rows = statement.query([]).map_err(failed)?;
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => {
-                if let Some(record) = record(row, snapshot, vectors, &mut readout) {
-                    batches.push(record)?;
-                }
-            }
-            Ok(None) => break,
-            // The rows so far are good. Those that follow are out of reach.
-            Err(error) => {
-                readout.lose(None, format!("the rest of the table `chunks`: {error}"));
-                break;
-            }
+    let unread = cells::for_each_row_of("chunks", snapshot, &sql, [], |row| {
+        match record(row, snapshot, vectors, &mut readout) {
+            Some(record) => batches.push(record),
+            None => Ok(()),
         }
+    })?;
+    if let Some(error) = unread {
+        readout.lose(None, format!("the rest of the table `chunks`: {error}"));
     }
     readout.read = batches.finish()?;
     Ok(readout)

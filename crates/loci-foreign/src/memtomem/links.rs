@@ -7,7 +7,7 @@ use loci_salvage::Snapshot;
 use rusqlite::Row;
 
 use super::TARGET;
-use crate::handing::Batches;
+use crate::batches::Batches;
 use crate::palace::{Readout, Take};
 use crate::{cells, fields};
 
@@ -32,27 +32,18 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
         ];
         let columns = cells::list(snapshot, table, &wanted);
         let sql = format!("SELECT {columns} FROM {table} t ORDER BY t._rowid_");
-        let Some(mut statement) = cells::prepare(snapshot, &sql) else {
-            continue;
-        };
-        let Ok(mut rows) = statement.query([]) else {
-            continue;
-        };
-        loop {
-            match rows.next() {
-                Ok(Some(row)) => match link(row, label, &chunks) {
-                    Some(link) => batches.push(link)?,
-                    None => readout.lose(
-                        Some(ends(row)),
-                        format!("a row of `{table}` names a chunk that is missing"),
-                    ),
-                },
-                Ok(None) => break,
-                Err(error) => {
-                    readout.lose(None, format!("the rest of the table `{table}`: {error}"));
-                    break;
-                }
+        let unread = cells::for_each_row(snapshot, &sql, [], |row| {
+            match link(row, label, &chunks) {
+                Some(link) => batches.push(link)?,
+                None => readout.lose(
+                    Some(ends(row)),
+                    format!("a row of `{table}` names a chunk that is missing"),
+                ),
             }
+            Ok(())
+        })?;
+        if let Some(error) = unread {
+            readout.lose(None, format!("the rest of the table `{table}`: {error}"));
         }
     }
     readout.read = batches.finish()?;
@@ -73,12 +64,10 @@ fn ends(row: &Row<'_>) -> String {
 }
 
 fn ids(snapshot: &Snapshot) -> HashSet<String> {
-    let Some(mut statement) = cells::prepare(snapshot, "SELECT id FROM chunks") else {
-        return HashSet::new();
-    };
-    let ids = statement.query_map([], |row| Ok(cells::text(row, "id")));
-    ids.map(|ids| ids.map_while(Result::ok).flatten().collect())
-        .unwrap_or_default()
+    let ids = cells::collect(snapshot, "SELECT id FROM chunks", [], |row| {
+        cells::text(row, "id")
+    });
+    ids.into_iter().collect()
 }
 
 fn link(row: &Row<'_>, label: &str, chunks: &HashSet<String>) -> Option<Link> {

@@ -72,12 +72,7 @@ const KNOWN: [&str; 4] = ["chunks", "_memtomem_meta", "chunk_relations", "chunk_
 /// Counts the rows of every table that has no place in Loci.
 pub(super) fn count_unmapped(snapshot: &Snapshot, readout: &mut Readout) {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-    let names: Vec<String> = cells::prepare(snapshot, sql)
-        .and_then(|mut statement| {
-            let names = statement.query_map([], |row| Ok(cells::text(row, "name")));
-            Some(names.ok()?.flatten().flatten().collect())
-        })
-        .unwrap_or_default();
+    let names = cells::collect(snapshot, sql, [], |row| cells::text(row, "name"));
     let derived = |name: &str| name.starts_with("chunks_fts") || name.starts_with("chunks_vec");
     for name in names {
         if !KNOWN.contains(&name.as_str()) && !derived(&name) {

@@ -10,6 +10,7 @@ mod chroma;
 mod chroma_scenes;
 mod cortexa;
 mod damage;
+mod importers;
 mod mempalace;
 mod memtomem;
 mod peer;
