@@ -1,5 +1,7 @@
 //! ChromaDB directories that are repaired in place, for users who keep using ChromaDB.
 
+mod models;
+
 use std::path::Path;
 
 pub use loci_chroma::{
@@ -12,7 +14,7 @@ use loci_foreign::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::rescue::diagnose;
+use crate::diagnosis::diagnose;
 use crate::{ForeignFinding, Severity};
 
 /// The result of repairing a ChromaDB directory, and the problems that remain.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::chroma_directories::copy;
 use crate::hooks::{Scene, exchange};
 use crate::mcp::client::Client;
 use crate::mine::put;
-use crate::rescue::copy;
 use crate::support::{Dir, lines};
 
 /// Letters and digits drawn by lot, always the same for one seed.

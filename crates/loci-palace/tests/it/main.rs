@@ -46,6 +46,8 @@ mod forgotten_places;
 mod format;
 mod freshness;
 mod full_disk;
+mod import_damaged_chroma;
+mod import_foreign;
 #[allow(unused_imports, reason = "what only tests on disk use")]
 mod in_memory;
 mod linking;
@@ -65,8 +67,6 @@ mod reading_only;
 mod recall;
 mod reembed;
 mod relations;
-mod rescue;
-mod rescued;
 mod round_trip;
 mod salvage_report;
 mod schema;

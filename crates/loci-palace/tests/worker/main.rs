@@ -4,7 +4,7 @@
 //! PREFIX DIMENSION NEXT` works by itself: before an operation it prints `I` and the operation, after
 //! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE mine
 //! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
-//! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to; so does `loci-worker PALACE rescue
+//! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to; so does `loci-worker PALACE import
 //! RECORDS`, which imports a foreign palace of so many records. `loci-worker PALACE fixture` makes
 //! the palace that `tests/compat/format-7.*` were made of: `format-7.sqlite3` and `format-7.jsonl` beside it.
 //! `loci-worker PALACE relate` adds three facts and a link at a time without end and prints the number of each round that was
@@ -78,7 +78,7 @@ fn main() {
             std::process::exit(i32::from(failed));
         }
         "reembed" => reembed(path, &arguments[2], &arguments[3]),
-        "rescue" => rescue(path, arguments[2].parse().unwrap()),
+        "import" => import(path, arguments[2].parse().unwrap()),
         "fixture" => fixture::make(path),
         "relate" => relate(path),
         "supersede" => supersede(path),
@@ -137,10 +137,10 @@ fn torture(path: &Path, seed: u64, prefix: &str, dimension: usize, mut next: u64
 }
 
 /// Waits for a line after each step.
-fn rescue(path: &Path, records: u64) {
+fn import(path: &Path, records: u64) {
     let palace = open(path).unwrap();
     let source = foreign::Foreign::mempalace(records);
-    let options = loci_palace::RescueOptions::default();
+    let options = loci_palace::ForeignImportOptions::default();
     let report = palace.import_foreign(&source, &options, &mut |step| {
         say(&json!({"done": step.done}));
         std::io::stdin()

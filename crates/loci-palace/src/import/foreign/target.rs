@@ -8,8 +8,8 @@ use loci_core::{
 };
 use loci_foreign::{ForeignCollection, Kind};
 
-use super::maker::{contradiction, maker_of};
 use crate::embedders::Resolved;
+use crate::foreign_embedder::{contradiction, embedder_of};
 use crate::{MINILM_NAME, Palace};
 
 /// How texts without a vector are embedded.
@@ -55,7 +55,7 @@ impl Target {
         dry_run: bool,
     ) -> Result<Self> {
         let (kind, from) = source;
-        let maker = maker_of(kind, from, dimension);
+        let maker = embedder_of(kind, from, dimension);
         let standing = Standing::of(palace, name)?;
         let fresh = standing.pinned.is_none() && standing.dimension.is_none();
         let mut warnings: Vec<Warning> = contradiction(from, dimension)

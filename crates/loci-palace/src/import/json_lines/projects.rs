@@ -13,9 +13,10 @@ use loci_mine::place::owner_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Import;
 use super::lines::Lines;
-use super::{Import, is_of_record};
 use crate::DEFAULT_COLLECTION;
+use crate::import::is_of_record;
 use crate::record::source::JsonSource;
 use crate::record::{JsonLine, JsonProjectLine, JsonRecord};
 

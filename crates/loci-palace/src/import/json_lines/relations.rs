@@ -7,8 +7,9 @@ use loci_core::{
     Relations, Result, Warning,
 };
 
-use super::{BATCH, Import, Loss, is_of_record};
+use super::{BATCH, Import, Loss};
 use crate::Palace;
+use crate::import::is_of_record;
 use crate::secrets::{Tally, mask_fact, mask_link};
 
 /// Items that wait for the next transaction.

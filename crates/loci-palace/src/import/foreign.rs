@@ -1,17 +1,14 @@
-//! Imports palaces of other programs: records with their vectors, facts and links, and a proof that
+//! Imports the stores of other programs: records with their vectors, facts and links, and a proof that
 //! they arrived.
 //!
 //! A run can be repeated, and continues after an earlier one was killed: existing drawers are left
 //! alone. Everything that cannot be imported is in the report with its reason. Only a failure of
 //! the target palace stops a run.
 
-mod doctor;
 mod drawers;
 mod duplicates;
 mod fitting;
 mod intake;
-mod maker;
-mod models;
 mod proof;
 mod relations;
 mod report;
@@ -24,9 +21,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{DrawerRef, Error, ErrorKind, Get, Include, Result, Selection, Warning, quoted};
 use loci_foreign::{ForeignPalace, Readout, Take};
 
-pub use self::doctor::{CollectionSummary, Diagnosis, diagnose};
 use self::drawers::Drawers;
-pub(crate) use self::maker::known_maker;
 pub use self::report::{
     Answer, FindingCounts, ImportProgress, ImportedCollection, LostPiece, Phase, RelationsReport,
 };
@@ -97,7 +92,7 @@ impl Palace {
         if let Some(name) = &options.collection {
             loci_core::validate_collection_name(name)?;
         }
-        let rescue = Rescue {
+        let import = ForeignImport {
             palace: self,
             source,
             options,
@@ -105,14 +100,14 @@ impl Palace {
             masked: RefCell::default(),
         };
         if options.on_conflict == OnConflict::Error {
-            rescue.refuse_conflicts()?;
+            import.refuse_conflicts()?;
         }
-        rescue.run(progress)
+        import.run(progress)
     }
 }
 
 /// The state of one run.
-struct Rescue<'a> {
+struct ForeignImport<'a> {
     palace: &'a Palace,
     source: &'a dyn ForeignPalace,
     options: &'a Request,
@@ -122,7 +117,7 @@ struct Rescue<'a> {
     masked: RefCell<Tally>,
 }
 
-impl Rescue<'_> {
+impl ForeignImport<'_> {
     fn run(&self, progress: &mut dyn FnMut(ImportProgress<'_>)) -> Result<Answer> {
         let mut report = Answer::of(self.source, self.options.dry_run);
         self.keep_candidates(&mut report)?;
@@ -242,9 +237,4 @@ fn stream<T>(
         })
     });
     (result, failed.into_inner())
-}
-
-/// Whether an error is about the record and not about the store.
-fn is_of_record(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
 }

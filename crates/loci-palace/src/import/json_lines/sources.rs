@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use loci_core::{Adopted, Collection, CountedSource, LeftOut, Result};
 
-use super::{BATCH, Import, is_of_record};
+use super::{BATCH, Import};
+use crate::import::is_of_record;
 use crate::record::JsonRecord;
 use crate::record::source::JsonSourceLine;
 

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use loci_palace::{
-    ForeignKind as Kind, Get, ImportedCollection, Include, Palace, Query, RescueOptions,
-    RescueReport, Selection, open_foreign, search,
+    ForeignImportOptions, ForeignImportReport, ForeignKind as Kind, Get, ImportedCollection,
+    Include, Palace, Query, Selection, open_foreign, search,
 };
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ const ROWS_LOST: [&str; 2] = ["metadata_rows_missing", "metadata_values_missing"
 struct Imported {
     _folder: tempfile::TempDir,
     palace: Palace,
-    report: RescueReport,
+    report: ForeignImportReport,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -152,15 +152,19 @@ impl Imported {
     }
 }
 
-fn import(palace: &Palace, directory: &Path) -> RescueReport {
+fn import(palace: &Palace, directory: &Path) -> ForeignImportReport {
     let source = open_foreign(directory, Some(Kind::Chroma)).unwrap();
     palace
-        .import_foreign(source.as_ref(), &RescueOptions::default(), &mut |_| ())
+        .import_foreign(
+            source.as_ref(),
+            &ForeignImportOptions::default(),
+            &mut |_| (),
+        )
         .unwrap()
 }
 
 /// The numbers of a report add up, and what was written is what was read.
-fn check_numbers(case: &Case, report: &RescueReport) {
+fn check_numbers(case: &Case, report: &ForeignImportReport) {
     let name = case.name;
     // What went with pages of the database is listed, one by one, and so are records that lost their row or their metadata; nowhere else is
     // anything lost.

@@ -7,7 +7,7 @@ use loci_core::finding::{Finding, Severity};
 use loci_foreign::{ForeignCollection, ForeignPalace, Kind, VectorCounts};
 use serde::Serialize;
 
-use super::maker::{contradiction, maker_of};
+use crate::foreign_embedder::{contradiction, embedder_of};
 
 /// The diagnosis of a foreign palace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,7 +75,7 @@ impl Diagnosis {
                     records: collection.records,
                     dimension: collection.dimension,
                     metric: collection.metric.as_str(),
-                    embedder: maker_of(palace.kind(), collection, collection.dimension)
+                    embedder: embedder_of(palace.kind(), collection, collection.dimension)
                         .map(|embedder| embedder.name),
                     vectors: palace.vector_counts(at),
                 })

@@ -5,10 +5,11 @@ use loci_core::{Fact, Link, LinkEnd, Related, Relations, Result, Warning};
 use loci_foreign::{Readout, Take};
 
 use super::report::{Answer, ImportProgress, Phase, RelationsReport};
-use super::{Rescue, is_of_record, stream};
+use super::{ForeignImport, stream};
+use crate::import::is_of_record;
 use crate::secrets::{Tally, mask_fact, mask_link, merge};
 
-impl Rescue<'_> {
+impl ForeignImport<'_> {
     pub(super) fn bring_relations(
         &self,
         report: &mut Answer,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use loci_palace::{ForeignKind, usual_place_names};
 use serde_json::{Value, json};
 
 use crate::support::{Dir, lines, texts};
@@ -391,6 +392,43 @@ fn a_palace_that_the_configuration_of_mempalace_names_is_found() {
     let ran = dir.run(&["doctor", home.to_str().unwrap(), "--json"]);
     let diagnosis: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(diagnosis["path"], old.name());
+}
+
+#[test]
+fn import_accepts_the_name_of_every_importer() {
+    let dir = Dir::new();
+    let importable = ForeignKind::ALL
+        .iter()
+        .filter(|kind| **kind != ForeignKind::Loci);
+    let unknown = dir.error(64, &["import", "nonsense", "place"]);
+    let known = unknown.to_string();
+    for kind in importable {
+        for name in kind.family().into_iter().chain([kind.name()]) {
+            let error = dir.error(64, &["import", name]);
+            let said = error["message"].as_str().unwrap();
+            assert!(said.contains(&format!("given for `{name}`")), "{said}");
+            assert!(known.contains(name), "{known}");
+        }
+    }
+}
+
+#[test]
+fn help_and_messages_name_every_usual_place_and_program() {
+    let dir = Dir::new();
+    let nothing = dir.run(&["import"]).stdout;
+    for command in ["import", "doctor"] {
+        let help = dir.run(&[command, "--help"]).ok().stdout;
+        for place in usual_place_names() {
+            assert!(help.contains(&place), "{place}: {help}");
+            assert!(nothing.contains(&place), "{place}: {nothing}");
+        }
+    }
+    dir.write("home/letter.txt", "dear palace");
+    let error = dir.error(2, &["import", "home"]);
+    let said = error["message"].as_str().unwrap();
+    for kind in ForeignKind::ALL {
+        assert!(said.contains(kind.program()), "{said}");
+    }
 }
 
 #[test]

@@ -7,9 +7,9 @@ use loci_chroma::{Models, RepairOptions};
 use loci_core::{Advice, Compatibility, Embedder, Error, Result};
 use loci_foreign::{ForeignCollection, Kind};
 
-use super::maker::maker_of;
 use crate::Palace;
 use crate::chroma::{RepairAnswer, repair};
+use crate::foreign_embedder::embedder_of;
 
 impl Palace {
     /// Repairs a ChromaDB directory. Records whose vector is in no file are embedded again from
@@ -47,7 +47,7 @@ impl Palace {
             }
             .advise(Advice::SetRecordsAside)
         };
-        let Some(maker) = maker_of(Kind::Chroma, collection, collection.dimension) else {
+        let Some(maker) = embedder_of(Kind::Chroma, collection, collection.dimension) else {
             return Err(unavailable(
                 "the model that made its vectors is not recorded".into(),
             ));

@@ -9,14 +9,14 @@ use loci_core::{
 };
 use loci_foreign::{ForeignRecord, VectorOrigin};
 
+use super::Request;
 use super::duplicates::{Places, make_unique};
 use super::fitting::{columns_of, pieces_of, refused_keys};
 use super::proof::{Proof, hash, hash_of};
 use super::report::{Answer, ImportedCollection, LISTED, count, origin_name};
 use super::target::{Makes, Target};
-use super::{Request, is_of_record};
 use crate::forgotten::mostly_forgotten;
-use crate::import::replace_metadata;
+use crate::import::{is_of_record, replace_metadata};
 use crate::secrets::{Tally, mask_metadata};
 use crate::{OnConflict, Palace};
 

@@ -15,7 +15,7 @@ const MINILM_NAMES: [&str; 5] = [
 ];
 
 /// The Loci embedder that has this name elsewhere and makes vectors of this length.
-pub(crate) fn known_maker(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
+pub(crate) fn known_embedder(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
     if dimension != MINILM_DIMENSION || !is_minilm(name) {
         return None;
     }
@@ -51,7 +51,7 @@ pub(super) fn contradiction(
 }
 
 /// The embedder of a foreign collection; `None` if it is not recorded or cannot be right.
-pub(super) fn maker_of(
+pub(super) fn embedder_of(
     kind: Kind,
     collection: &ForeignCollection,
     dimension: Option<usize>,
@@ -59,19 +59,17 @@ pub(super) fn maker_of(
     let dimension = dimension?;
     match &collection.embedder {
         Some(_) if contradiction(collection, Some(dimension)).is_some() => None,
-        Some(embedder) => {
-            Some(
-                known_maker(&embedder.name, dimension).unwrap_or_else(|| EmbedderIdentity {
-                    dimension,
-                    ..embedder.clone()
-                }),
-            )
-        }
+        Some(embedder) => Some(
+            known_embedder(&embedder.name, dimension).unwrap_or_else(|| EmbedderIdentity {
+                dimension,
+                ..embedder.clone()
+            }),
+        ),
         // MemPalace's default, which older versions did not record.
         None if matches!(kind, Kind::Chroma | Kind::SqliteExact)
             && collection.name.starts_with("mempalace_") =>
         {
-            known_maker(MINILM_NAME, dimension)
+            known_embedder(MINILM_NAME, dimension)
         }
         None => None,
     }

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 
 use loci_palace::{
     Batch, Collection, Diagnosis, EmbedderIdentity, Error, Fact, FactQuery, ForeignFinding,
-    ForeignRecord, Get, ImportedCollection, Include, Link, LinkEnd, LostRecord, MINILM_NAME,
-    MetaValue, Metadata, Metric, OnConflict, Palace, Readout, RescueOptions, RescueReport,
-    Selection, Severity, VectorOrigin, search,
+    ForeignImportOptions, ForeignImportReport, ForeignRecord, Get, ImportedCollection, Include,
+    Link, LinkEnd, LostRecord, MINILM_NAME, MetaValue, Metadata, Metric, OnConflict, Palace,
+    Readout, Selection, Severity, VectorOrigin, search,
 };
 use serde_json::json;
 
@@ -31,11 +31,11 @@ impl Scene {
         }
     }
 
-    fn import(&self, source: &Foreign) -> RescueReport {
-        self.import_with(source, &RescueOptions::default())
+    fn import(&self, source: &Foreign) -> ForeignImportReport {
+        self.import_with(source, &ForeignImportOptions::default())
     }
 
-    fn import_with(&self, source: &Foreign, options: &RescueOptions) -> RescueReport {
+    fn import_with(&self, source: &Foreign, options: &ForeignImportOptions) -> ForeignImportReport {
         self.palace
             .import_foreign(source, options, &mut |_| ())
             .unwrap()
@@ -84,7 +84,7 @@ fn expected(records: &[ForeignRecord]) -> BTreeMap<String, Drawer> {
         .collect()
 }
 
-fn codes(report: &RescueReport) -> Vec<&str> {
+fn codes(report: &ForeignImportReport) -> Vec<&str> {
     report
         .warnings
         .iter()
@@ -97,7 +97,7 @@ fn counts(of: &ImportedCollection) -> [u64; 4] {
     [of.added, of.known, of.updated, of.failed]
 }
 
-fn first(report: &RescueReport) -> &ImportedCollection {
+fn first(report: &ForeignImportReport) -> &ImportedCollection {
     &report.collections[0]
 }
 
@@ -137,9 +137,9 @@ fn a_second_run_adds_nothing_and_says_so() {
     assert_eq!(first(&again).verified, Some(true));
     assert_eq!(first(&again).digest_source, first(&once).digest_source);
     assert_eq!(scene.drawers("drawers"), before);
-    let updating = RescueOptions {
+    let updating = ForeignImportOptions {
         on_conflict: OnConflict::Update,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let again = scene.import_with(&source, &updating);
     assert_eq!(counts(first(&again)), [0, 250, 0, 0]);
@@ -149,7 +149,7 @@ fn a_second_run_adds_nothing_and_says_so() {
 fn a_killed_run_goes_on() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("palace");
-    let mut worker = command(&path, &["rescue", "900"]).spawn().unwrap();
+    let mut worker = command(&path, &["import", "900"]).spawn().unwrap();
     let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines();
     let mut input = worker.stdin.take().unwrap();
     for _ in 0..2 {
@@ -168,7 +168,7 @@ fn a_killed_run_goes_on() {
         .unwrap();
     assert!((200..900).contains(&held), "{held}");
     let report = palace
-        .import_foreign(&source, &RescueOptions::default(), &mut |_| ())
+        .import_foreign(&source, &ForeignImportOptions::default(), &mut |_| ())
         .unwrap();
     assert_eq!(counts(first(&report)), [900 - held, held, 0, 0]);
     assert_eq!(first(&report).verified, Some(true));
@@ -306,9 +306,9 @@ fn vectors_that_do_not_fit_are_left_out_and_the_texts_get_others() {
     let made = table.embed(&[&text]).unwrap().remove(0);
     assert_eq!(scene.drawers("drawers")["d3"].2, made);
     // Under another name they stay what they were; so they do in a second run.
-    let aside = RescueOptions {
+    let aside = ForeignImportOptions {
         collection: Some("old".into()),
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     for added in [5, 0] {
         let report = scene.import_with(&source, &aside);
@@ -394,9 +394,9 @@ fn closets_go_to_a_collection_of_their_own() {
         384,
     ));
     source.records.push(vec![record(1, 384)]);
-    let options = RescueOptions {
+    let options = ForeignImportOptions {
         collection: Some("home".into()),
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let report = scene.import_with(&source, &options);
     let targets: Vec<_> = report
@@ -435,9 +435,9 @@ fn the_same_text_from_the_same_place_keeps_every_id() {
         assert!(matches!(held[twin].1.get("part"), Some(MetaValue::Int(part)) if *part > 3));
     }
     for on_conflict in [OnConflict::Skip, OnConflict::Update, OnConflict::Duplicate] {
-        let options = RescueOptions {
+        let options = ForeignImportOptions {
             on_conflict,
-            ..RescueOptions::default()
+            ..ForeignImportOptions::default()
         };
         let again = scene.import_with(&source, &options);
         assert_eq!(counts(first(&again)), [0, 4, 0, 0], "{on_conflict:?}");
@@ -632,9 +632,9 @@ fn a_drawer_that_was_changed_here_is_named_and_left_alone() {
         report.is_whole(),
         "what was there was left alone; nothing is lost"
     );
-    let updating = RescueOptions {
+    let updating = ForeignImportOptions {
         on_conflict: OnConflict::Update,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let report = scene.import_with(&source, &updating);
     assert_eq!(counts(first(&report)), [0, 5, 25, 0]);
@@ -665,9 +665,9 @@ fn taken_ids_are_refused_before_anything_is_written_or_given_a_new_id_once() {
         .add(&Batch::new(["d2"]).documents(["somebody else"]))
         .unwrap();
     let source = Foreign::mempalace(250);
-    let with = |on_conflict| RescueOptions {
+    let with = |on_conflict| ForeignImportOptions {
         on_conflict,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let refused = scene
         .palace
@@ -702,14 +702,14 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
         source.first()[twin].document = Some("the same".into());
         source.first()[twin].metadata = metadata(&json!({"source_file": "a.md"}));
     }
-    let dry = RescueOptions {
+    let dry = ForeignImportOptions {
         dry_run: true,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let foreseen = scene.import_with(&source, &dry);
     assert_eq!(scene.palace.collections().unwrap(), []);
     let report = scene.import(&source);
-    let of = |report: &RescueReport| ImportedCollection {
+    let of = |report: &ForeignImportReport| ImportedCollection {
         digest_palace: None,
         verified: None,
         ..first(report).clone()
@@ -746,10 +746,10 @@ fn forgotten_texts_do_not_come_back_unless_they_may() {
         ([0, 3, 0, 0], 1, Some(true))
     );
     assert_eq!(codes(&report), ["forgotten"]);
-    let again = |dry_run| RescueOptions {
+    let again = |dry_run| ForeignImportOptions {
         allow_again: true,
         dry_run,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     assert_eq!(first(&scene.import_with(&source, &again(true))).added, 1);
     assert_eq!(first(&scene.import(&source)).forgotten, 1);
@@ -767,7 +767,7 @@ fn steps_tell_how_far_it_is() {
     };
     scene
         .palace
-        .import_foreign(&source, &RescueOptions::default(), &mut note)
+        .import_foreign(&source, &ForeignImportOptions::default(), &mut note)
         .unwrap();
     assert_eq!(steps[0], ("Records".into(), 200, 450));
     assert_eq!(steps[2], ("Records".into(), 450, 450));
@@ -805,10 +805,10 @@ fn facts_and_links_come_along_once_and_name_their_drawers_here() {
         label: "before".into(),
         metadata: Metadata::default(),
     }];
-    let options = |dry_run| RescueOptions {
+    let options = |dry_run| ForeignImportOptions {
         collection: Some("home".into()),
         dry_run,
-        ..RescueOptions::default()
+        ..ForeignImportOptions::default()
     };
     let Some(relations) = scene.palace.relations().unwrap() else {
         let report = scene.import(&source);

@@ -6,37 +6,37 @@ use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
 use super::intake::Intake;
 use super::report::{Answer, ImportProgress, ImportedCollection, Phase};
 use super::target::Target;
-use super::{Rescue, stream};
+use super::{ForeignImport, stream};
 
 /// The import of one collection.
 pub(super) struct Drawers<'a> {
-    rescue: &'a Rescue<'a>,
+    import: &'a ForeignImport<'a>,
     at: usize,
     report: &'a mut Answer,
 }
 
 impl<'a> Drawers<'a> {
-    pub(super) fn new(rescue: &'a Rescue<'a>, at: usize, report: &'a mut Answer) -> Self {
-        Self { rescue, at, report }
+    pub(super) fn new(import: &'a ForeignImport<'a>, at: usize, report: &'a mut Answer) -> Self {
+        Self { import, at, report }
     }
 
     pub(super) fn run(mut self, progress: &mut dyn FnMut(ImportProgress<'_>)) -> Result<()> {
-        let Some(from) = self.rescue.source.collections().get(self.at) else {
+        let Some(from) = self.import.source.collections().get(self.at) else {
             return Ok(());
         };
         let mut intake = None;
         let (read, failed) = {
             let report = &mut *self.report;
-            let (rescue, at) = (self.rescue, self.at);
+            let (import, at) = (self.import, self.at);
             stream(
                 |take| {
-                    let batch = rescue.options.batch();
-                    rescue.source.for_each_record(at, batch, take)
+                    let batch = import.options.batch();
+                    import.source.for_each_record(at, batch, take)
                 },
                 |records| {
                     let intake = match &mut intake {
                         Some(intake) => intake,
-                        none => none.insert(open(rescue, at, from, &records)?),
+                        none => none.insert(open(import, at, from, &records)?),
                     };
                     for record in records {
                         intake.take(record, report)?;
@@ -57,7 +57,7 @@ impl<'a> Drawers<'a> {
         let mut intake = match intake {
             Some(intake) => intake,
             // A collection without records is created too.
-            None => open(self.rescue, self.at, from, &[])?,
+            None => open(self.import, self.at, from, &[])?,
         };
         intake.flush(self.report)?;
         let readout = self.readout(from, read);
@@ -96,7 +96,7 @@ impl<'a> Drawers<'a> {
             id,
         };
         let forgotten = forgotten.into_iter().map(drawer);
-        self.rescue.forgotten.borrow_mut().extend(forgotten);
+        self.import.forgotten.borrow_mut().extend(forgotten);
         report.failed += readout.lost.len() as u64;
         report.records += readout.lost.len() as u64;
         for lost in readout.lost {
@@ -110,7 +110,7 @@ impl<'a> Drawers<'a> {
             self.report.leave_out(field, times);
         }
         report.digest_source = proof.source_digest();
-        if let (Some(collection), false) = (&target.plain, self.rescue.options.dry_run) {
+        if let (Some(collection), false) = (&target.plain, self.import.options.dry_run) {
             proof.compare(collection.as_ref(), &mut report, &mut |done, total| {
                 progress(ImportProgress {
                     phase: Phase::Proof,
@@ -171,26 +171,26 @@ impl<'a> Drawers<'a> {
 /// Opens or creates the target collection. If the source does not record the length of its vectors,
 /// the first records decide.
 fn open<'a>(
-    rescue: &'a Rescue<'a>,
+    import: &'a ForeignImport<'a>,
     at: usize,
     from: &ForeignCollection,
     first: &[ForeignRecord],
 ) -> Result<Intake<'a>> {
-    let name = rescue.target_name(at);
+    let name = import.target_name(at);
     let seen = first
         .iter()
         .find_map(|record| record.vector.as_ref().map(Vec::len));
     let target = Target::find(
-        rescue.palace,
+        import.palace,
         &name,
-        (rescue.source.kind(), from),
+        (import.source.kind(), from),
         from.dimension.or(seen),
-        rescue.options.dry_run,
+        import.options.dry_run,
     )?;
     let report = ImportedCollection {
         name: from.name.clone(),
         target: name,
         ..ImportedCollection::default()
     };
-    Ok(Intake::new(rescue.palace, rescue.options, target, report))
+    Ok(Intake::new(import.palace, import.options, target, report))
 }
