@@ -16,6 +16,6 @@ mod repair;
 pub use backend::{BACKEND_NAME, ChromaBackend, KnownEmbedders};
 pub use quarantine::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
 pub use repair::{
-    Change, CollectionRepair, Models, RepairOptions, RepairReport, SetAside, repair,
+    Change, CollectionRepair, Models, RenamedDirectory, RepairOptions, RepairReport, repair,
     write_candidates,
 };

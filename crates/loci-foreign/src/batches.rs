@@ -2,19 +2,19 @@
 
 use loci_core::Result;
 
-use crate::palace::Take;
+use crate::palace::OnBatch;
 
 /// Gathers items and passes them on when there are enough.
 pub(crate) struct Batches<'a, T> {
     limit: usize,
     gathered: Vec<T>,
     handed: u64,
-    take: Take<'a, T>,
+    take: OnBatch<'a, T>,
 }
 
 impl<'a, T> Batches<'a, T> {
     /// Creates batches of up to `limit` items.
-    pub(crate) fn new(limit: usize, take: Take<'a, T>) -> Self {
+    pub(crate) fn new(limit: usize, take: OnBatch<'a, T>) -> Self {
         Self {
             limit: limit.max(1),
             gathered: Vec::new(),

@@ -31,9 +31,9 @@ pub use directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
 pub use lost_rows::{Candidate, Evidence};
 pub use palace::ChromaPalace;
 pub use queue::{LOWEST_WATERMARK, NUMBER_HOLDER};
-pub use records::{Gone, Record};
+pub use records::{MetadataLoss, Record};
 pub use seq::SeqId;
-pub use survey::{Live, Origin, Survey, VectorCounts};
+pub use survey::{LiveRecord, Origin, Survey, VectorCounts};
 pub use tables::TABLES;
 
 /// The line of the table of importers.

@@ -22,7 +22,7 @@ use loci_core::{DrawerRef, Fact, Link, LinkEnd, Metadata, Metric, Result};
 use crate::batches::Batches;
 use crate::importer::{Importer, Places, Signs};
 use crate::importers::Kind;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Readout, Take};
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
 use crate::stamp::Stamps;
 use replay::State;
 
@@ -135,35 +135,35 @@ impl ForeignPalace for CortexaPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
-        let mut readout = Readout::default();
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
+        let mut summary = ReadSummary::default();
         let Some(collection) = self.collections.get(collection) else {
-            return Ok(readout);
+            return Ok(summary);
         };
         let mut batches = Batches::new(batch, take);
         for (id, alive) in &self.state.memories {
             match self.state.entry(*id) {
                 Some(entry) => {
                     let from = alive.recovered_from;
-                    let record = records::record(&entry, from, collection.dimension, &mut readout);
+                    let record = records::record(&entry, from, collection.dimension, &mut summary);
                     batches.push(record)?;
                 }
-                None => readout.lose(
+                None => summary.lose(
                     Some(id.to_string()),
                     "its bytes cannot be read a second time",
                 ),
             }
         }
-        readout.read = batches.finish()?;
-        Ok(readout)
+        summary.read = batches.finish()?;
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, _batch: usize, _take: Take<'_, Fact>) -> Result<Readout> {
-        Ok(Readout::default())
+    fn for_each_fact(&self, _batch: usize, _take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
+        Ok(ReadSummary::default())
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         let mut batches = Batches::new(batch, take);
         let end = |id: u64| {
             LinkEnd::Drawer(DrawerRef {
@@ -179,9 +179,9 @@ impl ForeignPalace for CortexaPalace {
                 metadata: Metadata::default(),
             })?;
         }
-        Ok(Readout {
+        Ok(ReadSummary {
             read: batches.finish()?,
-            ..Readout::default()
+            ..ReadSummary::default()
         })
     }
 

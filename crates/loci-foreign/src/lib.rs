@@ -34,7 +34,7 @@ pub use mempalace::{Companions, ExactPalace, companions};
 pub use memtomem::MemtomemPalace;
 pub use opening::open;
 pub use palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, Readout, Take, VectorCounts,
-    VectorOrigin,
+    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, OnBatch, ReadSummary,
+    VectorCounts, VectorOrigin,
 };
 pub use recognise::{Recognised, recognise, recognise_as, usual_place_names, usual_places};

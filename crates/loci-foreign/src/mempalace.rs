@@ -18,7 +18,7 @@ use loci_salvage::Snapshot;
 use crate::database;
 use crate::importer::{Importer, Places, Signs};
 use crate::importers::Kind;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Readout, Take};
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
 use crate::recognise::{beginning, variable};
 use crate::stamp::Stamps;
 
@@ -144,27 +144,27 @@ impl ForeignPalace for ExactPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
         let found = self
             .numbers
             .get(collection)
             .zip(self.collections.get(collection));
         let Some((number, described)) = found else {
-            return Ok(Readout::default());
+            return Ok(ReadSummary::default());
         };
-        let mut readout = exact::read(&self.snapshot, *number, described.dimension, batch, take)?;
+        let mut summary = exact::read(&self.snapshot, *number, described.dimension, batch, take)?;
         if collection == 0 {
-            self.companions.count_unmapped(&mut readout);
+            self.companions.count_unmapped(&mut summary);
         }
-        Ok(readout)
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
         self.companions.for_each_fact(batch, take)
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         self.companions.for_each_link(batch, take)
     }
 

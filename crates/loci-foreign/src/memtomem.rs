@@ -15,7 +15,7 @@ use loci_salvage::Snapshot;
 
 use crate::importer::{Importer, Places, Signs};
 use crate::importers::Kind;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Readout, Take};
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
 use vectors::VectorTable;
 
 /// The line of the table of importers.
@@ -126,21 +126,21 @@ impl ForeignPalace for MemtomemPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
         if collection >= self.collections.len() {
-            return Ok(Readout::default());
+            return Ok(ReadSummary::default());
         }
-        let mut readout = chunks::read(&self.snapshot, &self.vectors, batch, take)?;
-        tables::count_unmapped(&self.snapshot, &mut readout);
-        Ok(readout)
+        let mut summary = chunks::read(&self.snapshot, &self.vectors, batch, take)?;
+        tables::count_unmapped(&self.snapshot, &mut summary);
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, _batch: usize, _take: Take<'_, Fact>) -> Result<Readout> {
-        Ok(Readout::default())
+    fn for_each_fact(&self, _batch: usize, _take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
+        Ok(ReadSummary::default())
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         links::read(&self.snapshot, batch, take)
     }
 

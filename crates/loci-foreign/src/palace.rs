@@ -40,7 +40,8 @@ pub enum VectorOrigin {
     /// Stored normalised; its length is lost.
     Direction,
     /// From quarantined index files.
-    SetAside,
+    #[serde(rename = "set_aside")]
+    Quarantined,
     /// Missing or unreliable.
     Missing,
 }
@@ -82,7 +83,7 @@ pub(crate) fn added(metadata: &Metadata) -> Option<i64> {
 
 /// The result of a read, besides the items passed to the callback.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Readout {
+pub struct ReadSummary {
     /// The number of records, facts or links passed to the callback.
     pub read: u64,
     /// Items that existed and could not be read.
@@ -93,7 +94,7 @@ pub struct Readout {
     pub unmapped: BTreeMap<String, u64>,
 }
 
-impl Readout {
+impl ReadSummary {
     /// Notes an item that could not be read.
     pub(crate) fn lose(&mut self, id: Option<String>, reason: impl Into<String>) {
         self.lost.push(LostRecord {
@@ -125,7 +126,7 @@ pub struct LostRecord {
 }
 
 /// Receives a batch. An error stops the read.
-pub type Take<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
+pub type OnBatch<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
 
 /// A foreign palace, opened from its files alone.
 pub trait ForeignPalace {
@@ -149,16 +150,16 @@ pub trait ForeignPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout>;
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary>;
     /// Texts that may belong to records whose id is lost. Only ChromaDB directories have them.
     fn candidates(&self) -> &[Candidate] {
         &[]
     }
     /// Passes its facts to `take`.
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout>;
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary>;
     /// Passes its links to `take`.
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout>;
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary>;
     /// Whether the files are unchanged since they were opened.
     fn still_holds(&self) -> bool;
 }

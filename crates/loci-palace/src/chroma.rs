@@ -5,8 +5,8 @@ mod models;
 use std::path::Path;
 
 pub use loci_chroma::{
-    Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
-    RepairReport, SetAside, quarantine,
+    Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RenamedDirectory,
+    RepairOptions, RepairReport, quarantine,
 };
 use loci_core::Result;
 use loci_core::finding::Finding;

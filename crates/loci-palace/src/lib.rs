@@ -102,9 +102,9 @@ pub use loci_files::scratch::{
     before_first as before_private_copy, remove_all as remove_private_copies,
 };
 pub use loci_foreign::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
-    Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
-    usual_place_names, usual_places,
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, OnBatch,
+    ReadSummary, Recognised, VectorCounts, VectorOrigin, open as open_foreign, recognise,
+    recognise_as, usual_place_names, usual_places,
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;

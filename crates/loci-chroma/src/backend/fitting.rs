@@ -162,7 +162,7 @@ mod tests {
             origin: Origin::Missing,
             added: None,
             unreadable: vec!["lost".into()],
-            gone: None,
+            metadata_loss: None,
         }
     }
 

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::aside::free_name_ending;
 use super::backup::sync_parent;
 use super::plan::Work;
+use super::renames::free_name_ending;
 
 /// The ending of these file names.
 const ENDING: &str = ".jsonl";

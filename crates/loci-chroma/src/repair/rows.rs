@@ -1,6 +1,6 @@
 //! Restores lost rows of `embeddings` for records that are certain.
 
-use loci_foreign::chroma::Live;
+use loci_foreign::chroma::LiveRecord;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::database::has_table;
@@ -32,7 +32,7 @@ fn insert(
     work: &Work,
     plan: &Plan,
     segment: &str,
-    live: &Live,
+    live: &LiveRecord,
 ) -> Result<()> {
     let row = match live.row {
         Some(row) => row,

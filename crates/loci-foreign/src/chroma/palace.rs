@@ -11,8 +11,8 @@ use crate::chroma::{Candidate, CollectionRow, Diagnosis, Origin, Record};
 use crate::importers::Kind;
 use crate::mempalace::{self, Companions};
 use crate::palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, Readout, Take, VectorCounts,
-    VectorOrigin, added,
+    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, OnBatch, ReadSummary,
+    VectorCounts, VectorOrigin, added,
 };
 use crate::stamp::Stamps;
 
@@ -178,25 +178,25 @@ impl ForeignPalace for ChromaPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
-        let mut readout = Readout::default();
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
+        let mut summary = ReadSummary::default();
         let Some(survey) = self.diagnosis.surveys.get(collection) else {
-            return Ok(readout);
+            return Ok(summary);
         };
         self.diagnosis
             .directory
             .for_each_record(collection, survey, batch, &mut |records| {
-                readout.read += records.len() as u64;
+                summary.read += records.len() as u64;
                 take(
                     records
                         .into_iter()
-                        .map(|record| foreign(record, &mut readout))
+                        .map(|record| foreign(record, &mut summary))
                         .collect(),
                 )
             })?;
         for id in &survey.unresolved {
-            readout.lose(
+            summary.lose(
                 Some(id.clone()),
                 "its row is lost, and no text certainly belongs to it",
             );
@@ -207,7 +207,7 @@ impl ForeignPalace for ChromaPalace {
         ) {
             let uncertain: HashSet<&String> = survey.unresolved.iter().collect();
             for id in survey.ghosts.iter().filter(|id| !uncertain.contains(id)) {
-                readout.lose(
+                summary.lose(
                     Some(id.clone()),
                     "its record was lost with damaged pages of the database; only its vector is left",
                 );
@@ -215,13 +215,13 @@ impl ForeignPalace for ChromaPalace {
         }
         if let Some(row) = self.diagnosis.directory.collections().get(collection) {
             for key in row.metadata.0.keys() {
-                leave_collection_metadata(key, &mut readout);
+                leave_collection_metadata(key, &mut summary);
             }
         }
         if collection == 0 {
-            self.companions.count_unmapped(&mut readout);
+            self.companions.count_unmapped(&mut summary);
         }
-        Ok(readout)
+        Ok(summary)
     }
 
     fn candidates(&self) -> &[Candidate] {
@@ -229,11 +229,11 @@ impl ForeignPalace for ChromaPalace {
         self.diagnosis.directory.candidates().unwrap_or_default()
     }
 
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
         self.companions.for_each_fact(batch, take)
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         self.companions.for_each_link(batch, take)
     }
 
@@ -245,28 +245,28 @@ impl ForeignPalace for ChromaPalace {
 
 /// Counts metadata of a collection that is not imported. The metric is imported. The settings of
 /// ChromaDB's index count as one item.
-fn leave_collection_metadata(key: &str, readout: &mut Readout) {
+fn leave_collection_metadata(key: &str, summary: &mut ReadSummary) {
     match key.strip_prefix("hnsw:") {
         Some("space") => {}
-        Some(_) => readout.leave("settings of ChromaDB's index"),
-        None => readout.leave(&format!("collection metadata `{key}`")),
+        Some(_) => summary.leave("settings of ChromaDB's index"),
+        None => summary.leave(&format!("collection metadata `{key}`")),
     }
 }
 
-fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
+fn foreign(record: Record, summary: &mut ReadSummary) -> ForeignRecord {
     let mut metadata = record.metadata;
     if let Some(uri) = record.uri {
         if metadata.0.contains_key(URI) {
-            readout.leave("chroma:uri beside a key `uri`");
+            summary.leave("chroma:uri beside a key `uri`");
         } else {
             metadata.0.insert(URI.to_owned(), MetaValue::Str(uri));
         }
     }
     for key in &record.unreadable {
-        readout.leave(&format!("metadata `{key}` without a readable value"));
+        summary.leave(&format!("metadata `{key}` without a readable value"));
     }
-    if let Some(gone) = &record.gone {
-        readout.partial.push(LostRecord {
+    if let Some(gone) = &record.metadata_loss {
+        summary.partial.push(LostRecord {
             id: Some(record.id.clone()),
             reason: gone.reason(),
         });
@@ -284,7 +284,7 @@ fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
             Origin::Segment {
                 direction: false, ..
             } => VectorOrigin::Scaled,
-            Origin::Sibling { .. } => VectorOrigin::SetAside,
+            Origin::Sibling { .. } => VectorOrigin::Quarantined,
             Origin::Missing => VectorOrigin::Missing,
         },
         vector: record.vector,

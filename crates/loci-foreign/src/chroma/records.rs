@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::chroma::catalog::scalar;
 use crate::chroma::directory::Directory;
 use crate::chroma::queue::{self, Entry, Operation};
-use crate::chroma::survey::{Live, Origin, Survey};
+use crate::chroma::survey::{LiveRecord, Origin, Survey};
 
 /// Keys that ChromaDB reserves.
 const DOCUMENT: &str = "chroma:document";
@@ -37,12 +37,12 @@ pub struct Record {
     /// Keys whose value is unreadable.
     pub unreadable: Vec<String>,
     /// The part of its metadata that is known to be lost.
-    pub gone: Option<Gone>,
+    pub metadata_loss: Option<MetadataLoss>,
 }
 
 /// The lost metadata of a record, which no file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gone {
+pub enum MetadataLoss {
     /// The values of these keys. An index of the table still has the keys.
     Keys(Vec<String>),
     /// All rows. The text came from the full-text index, and some values may have come from the
@@ -52,7 +52,7 @@ pub enum Gone {
     Everything,
 }
 
-impl Gone {
+impl MetadataLoss {
     /// A sentence about what is lost.
     pub fn reason(&self) -> String {
         match self {
@@ -82,7 +82,7 @@ impl Record {
             origin: Origin::Missing,
             added: None,
             unreadable: Vec::new(),
-            gone: None,
+            metadata_loss: None,
         }
     }
 
@@ -135,7 +135,7 @@ impl Directory {
         let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
         let keys = &self.index_entries().keys;
         let bare = bare_rows(self).map_err(failed)?;
-        let live: Vec<&Live> = survey
+        let live: Vec<&LiveRecord> = survey
             .live
             .iter()
             .filter(|live| {
@@ -153,7 +153,7 @@ impl Directory {
             &live,
             survey.metadata_watermark,
             &mut |record| {
-                ids.extend(record.gone.is_some().then_some(record.id));
+                ids.extend(record.metadata_loss.is_some().then_some(record.id));
                 Ok(())
             },
         )?;
@@ -164,7 +164,7 @@ impl Directory {
     pub fn for_each_text(
         &self,
         collection: usize,
-        live: &[&Live],
+        live: &[&LiveRecord],
         watermark: u64,
         take: &mut dyn FnMut(Record) -> Result<()>,
     ) -> Result<()> {
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
 
     fn record(
         &mut self,
-        live: &Live,
+        live: &LiveRecord,
         entries: &[Entry],
         watermark: u64,
     ) -> rusqlite::Result<Record> {
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(row) = live.row.filter(|_| !made) {
-            record.gone = self.gone(row, rows, from_tables, &record);
+            record.metadata_loss = self.metadata_loss(row, rows, from_tables, &record);
         }
         if record.added.is_none() {
             let first = entries
@@ -332,22 +332,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The lost metadata of a record. `text` says whether the tables have its text.
-    fn gone(&self, row: i64, rows: Rows, text: bool, record: &Record) -> Option<Gone> {
+    fn metadata_loss(
+        &self,
+        row: i64,
+        rows: Rows,
+        text: bool,
+        record: &Record,
+    ) -> Option<MetadataLoss> {
         if let Some(keys) = self.lost_keys.get(&row) {
             let keys: Vec<String> = keys
                 .iter()
                 .filter(|key| !record.has(key))
                 .cloned()
                 .collect();
-            return (!keys.is_empty()).then_some(Gone::Keys(keys));
+            return (!keys.is_empty()).then_some(MetadataLoss::Keys(keys));
         }
         match (rows, text) {
             (Rows::Values, _) | (Rows::Lists, false) => None,
             // Every text also has a row of metadata.
-            (Rows::Lists | Rows::None, true) => Some(Gone::Metadata),
+            (Rows::Lists | Rows::None, true) => Some(MetadataLoss::Metadata),
             (Rows::None, false) => {
                 let whole = self.snapshot.is_whole("embedding_metadata");
-                (!whole).then_some(Gone::Everything)
+                (!whole).then_some(MetadataLoss::Everything)
             }
         }
     }

@@ -53,7 +53,7 @@ pub enum Origin {
 
 /// A record of the collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveRecord {
     /// `embeddings.id`; `None` for a record that is only in the queue.
     pub row: Option<i64>,
     /// Its id.
@@ -68,7 +68,7 @@ pub struct Live {
     pub restored: Option<Evidence>,
 }
 
-impl Live {
+impl LiveRecord {
     /// Whether the record is in the tables or will be restored to them. All others are only in the
     /// queue.
     pub fn is_stored(&self) -> bool {
@@ -95,7 +95,7 @@ pub struct VectorCounts {
 #[derive(Debug)]
 pub struct Survey {
     /// Its records, in the order of insertion.
-    pub live: Vec<Live>,
+    pub live: Vec<LiveRecord>,
     /// Problems and notes.
     pub findings: Vec<Finding>,
     /// The number of vectors by location.
@@ -290,7 +290,7 @@ impl Directory {
     }
 
     /// The vector of a record of `survey`.
-    pub fn vector(&self, survey: &Survey, live: &Live) -> Result<Option<Vec<f32>>> {
+    pub fn vector(&self, survey: &Survey, live: &LiveRecord) -> Result<Option<Vec<f32>>> {
         match live.origin {
             Origin::Queue(seq) => queue::vector(self.snapshot().connection(), seq)
                 .map_err(|error| unreadable(self.snapshot().path(), &error)),
@@ -359,10 +359,10 @@ struct VectorSources<'a> {
 }
 
 impl VectorSources<'_> {
-    fn live(&self, records: &live::Records) -> Vec<Live> {
+    fn live(&self, records: &live::Records) -> Vec<LiveRecord> {
         let records = records.stored.iter();
         records
-            .map(|record| Live {
+            .map(|record| LiveRecord {
                 row: record.row,
                 id: record.id.clone(),
                 origin: self.origin(&record.id),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::companions::Companions;
 use super::target;
 use crate::batches::Batches;
-use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin, added};
+use crate::palace::{ForeignCollection, ForeignRecord, OnBatch, ReadSummary, VectorOrigin, added};
 use crate::{cells, fields, vector};
 
 /// The tables to salvage if SQLite cannot read the file.
@@ -159,13 +159,13 @@ pub(super) fn read(
     collection: i64,
     dimension: Option<usize>,
     batch: usize,
-    take: Take<'_, ForeignRecord>,
-) -> Result<Readout> {
-    let (mut readout, losses) = read_with_losses(snapshot, collection, dimension, batch, take)?;
+    take: OnBatch<'_, ForeignRecord>,
+) -> Result<ReadSummary> {
+    let (mut summary, losses) = read_with_losses(snapshot, collection, dimension, batch, take)?;
     for (id, loss) in losses {
-        readout.lose(id, loss.reason());
+        summary.lose(id, loss.reason());
     }
-    Ok(readout)
+    Ok(summary)
 }
 
 fn read_with_losses(
@@ -173,9 +173,9 @@ fn read_with_losses(
     collection: i64,
     dimension: Option<usize>,
     batch: usize,
-    take: Take<'_, ForeignRecord>,
-) -> Result<(Readout, Losses)> {
-    let (mut readout, mut losses) = (Readout::default(), Losses::new());
+    take: OnBatch<'_, ForeignRecord>,
+) -> Result<(ReadSummary, Losses)> {
+    let (mut summary, mut losses) = (ReadSummary::default(), Losses::new());
     let mut batches = Batches::new(batch, take);
     let wanted = [
         "id",
@@ -195,20 +195,20 @@ fn read_with_losses(
             snapshot,
             &sql,
             [collection],
-            |row| match record(row, dimension, &mut readout, &mut losses) {
+            |row| match record(row, dimension, &mut summary, &mut losses) {
                 Some(record) => batches.push(record),
                 None => Ok(()),
             },
         )?;
     losses.extend(unread.map(|error| (None, Loss::Rest(error))));
-    readout.read = batches.finish()?;
-    Ok((readout, losses))
+    summary.read = batches.finish()?;
+    Ok((summary, losses))
 }
 
 fn record(
     row: &Row<'_>,
     dimension: Option<usize>,
-    readout: &mut Readout,
+    summary: &mut ReadSummary,
     losses: &mut Losses,
 ) -> Option<ForeignRecord> {
     let Some(id) = cells::filled(row, "id") else {
@@ -227,7 +227,7 @@ fn record(
     match serde_json::from_str(&text) {
         Ok(Value::Object(pairs)) => {
             for (key, value) in &pairs {
-                fields::put_json(&mut metadata, key, value, readout);
+                fields::put_json(&mut metadata, key, value, summary);
             }
         }
         _ => losses.push((Some(id.clone()), Loss::Metadata)),

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
         Ok(snapshot) => snapshot,
         Err(error) => {
             found
-                .readout
+                .summary
                 .lose(None, format!("the knowledge graph: {error}"));
             found.findings.push(
                 Finding::new(
@@ -81,7 +81,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
     let unread = cells::for_each_row(&snapshot, &sql, [], |row| {
         match fact(row, &entities, &mut unnamed) {
             Some(fact) => found.facts.push(fact),
-            None => found.readout.lose(
+            None => found.summary.lose(
                 cells::filled(row, "id"),
                 "a fact lacks subject, predicate or object",
             ),
@@ -90,7 +90,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
     });
     if let Ok(Some(error)) = unread {
         found
-            .readout
+            .summary
             .lose(None, format!("the rest of the knowledge graph: {error}"));
     }
     if !unnamed.is_empty() {
@@ -112,7 +112,7 @@ fn entities(snapshot: &Snapshot, found: &mut Companions) -> HashMap<String, Enti
     let sql = format!("SELECT {columns} FROM entities t");
     let entities = cells::collect(snapshot, &sql, [], |row| {
         if cells::filled(row, "properties").is_some_and(|properties| properties != "{}") {
-            found.readout.leave("properties of entities");
+            found.summary.leave("properties of entities");
         }
         let (id, name) = (cells::filled(row, "id")?, cells::filled(row, "name")?);
         let kind = cells::filled(row, "type").filter(|kind| kind != "unknown");

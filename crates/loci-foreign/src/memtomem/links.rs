@@ -8,7 +8,7 @@ use rusqlite::Row;
 
 use super::TARGET;
 use crate::batches::Batches;
-use crate::palace::{Readout, Take};
+use crate::palace::{OnBatch, ReadSummary};
 use crate::{cells, fields};
 
 /// A table of links and the column that holds their label.
@@ -18,8 +18,12 @@ const TABLES: [(&str, &str); 2] = [
 ];
 
 /// Passes every link whose two ends exist to a callback.
-pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
-    let mut readout = Readout::default();
+pub(super) fn read(
+    snapshot: &Snapshot,
+    batch: usize,
+    take: OnBatch<'_, Link>,
+) -> Result<ReadSummary> {
+    let mut summary = ReadSummary::default();
     let mut batches = Batches::new(batch, take);
     let chunks = ids(snapshot);
     for (table, label) in TABLES {
@@ -35,7 +39,7 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
         let unread = cells::for_each_row(snapshot, &sql, [], |row| {
             match link(row, label, &chunks) {
                 Some(link) => batches.push(link)?,
-                None => readout.lose(
+                None => summary.lose(
                     Some(ends(row)),
                     format!("a row of `{table}` names a chunk that is missing"),
                 ),
@@ -43,17 +47,17 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
             Ok(())
         })?;
         if let Some(error) = unread {
-            readout.lose(None, format!("the rest of the table `{table}`: {error}"));
+            summary.lose(None, format!("the rest of the table `{table}`: {error}"));
         }
     }
-    readout.read = batches.finish()?;
-    Ok(readout)
+    summary.read = batches.finish()?;
+    Ok(summary)
 }
 
 /// Links that name a missing chunk.
 pub(super) fn dangling(snapshot: &Snapshot) -> Vec<String> {
     let mut none = |_| Ok(());
-    let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |readout| readout.lost);
+    let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |summary| summary.lost);
     lost.into_iter().filter_map(|lost| lost.id).collect()
 }
 

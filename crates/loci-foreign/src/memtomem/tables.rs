@@ -3,7 +3,7 @@
 use loci_salvage::{Snapshot, Table, Value};
 
 use crate::cells;
-use crate::palace::Readout;
+use crate::palace::ReadSummary;
 
 /// The tables to salvage if SQLite cannot read the file.
 pub(super) const WANTED: &[Table] = &[
@@ -70,13 +70,13 @@ fn are_ids(values: &[Value], count: usize) -> bool {
 const KNOWN: [&str; 4] = ["chunks", "_memtomem_meta", "chunk_relations", "chunk_links"];
 
 /// Counts the rows of every table that has no place in Loci.
-pub(super) fn count_unmapped(snapshot: &Snapshot, readout: &mut Readout) {
+pub(super) fn count_unmapped(snapshot: &Snapshot, summary: &mut ReadSummary) {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
     let names = cells::collect(snapshot, sql, [], |row| cells::text(row, "name"));
     let derived = |name: &str| name.starts_with("chunks_fts") || name.starts_with("chunks_vec");
     for name in names {
         if !KNOWN.contains(&name.as_str()) && !derived(&name) {
-            readout.leave_many(&format!("table `{name}`"), cells::count(snapshot, &name));
+            summary.leave_many(&format!("table `{name}`"), cells::count(snapshot, &name));
         }
     }
 }

@@ -378,7 +378,7 @@ fn content_that_is_no_text_comes_lossily_and_is_counted() {
     changed[offset + 4..offset + 8].copy_from_slice(&checksum.to_le_bytes());
     fs::write(log(&scene), changed).unwrap();
     let palace = open(&scene);
-    let (records, readout) = records(&palace, 0);
+    let (records, summary) = records(&palace, 0);
     assert!(
         records[0]
             .document
@@ -386,7 +386,7 @@ fn content_that_is_no_text_comes_lossily_and_is_counted() {
             .unwrap()
             .starts_with('\u{FFFD}')
     );
-    assert_eq!(readout.unmapped["content_encoding"], 1);
+    assert_eq!(summary.unmapped["content_encoding"], 1);
 }
 
 /// CRC-32/CKSUM without the length, bit by bit.

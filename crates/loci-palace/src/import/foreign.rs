@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use loci_core::{DrawerRef, Error, ErrorKind, Get, Include, Result, Selection, Warning, quoted};
-use loci_foreign::{ForeignPalace, Readout, Take};
+use loci_foreign::{ForeignPalace, OnBatch, ReadSummary};
 
 use self::drawers::Drawers;
 pub use self::report::{
@@ -223,9 +223,9 @@ impl ForeignImport<'_> {
 /// Reads in batches, and keeps errors of the source and of the target apart. A source that becomes
 /// unreadable is a loss. A target that cannot be written stops the run.
 fn stream<T>(
-    read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
+    read: impl FnOnce(OnBatch<'_, T>) -> Result<ReadSummary>,
     mut take: impl FnMut(Vec<T>) -> Result<()>,
-) -> (Result<Readout>, Option<Error>) {
+) -> (Result<ReadSummary>, Option<Error>) {
     let failed = RefCell::new(None);
     let result = read(&mut |batch| {
         take(batch).map_err(|error| {

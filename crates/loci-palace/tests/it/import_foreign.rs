@@ -7,7 +7,7 @@ use loci_palace::{
     Batch, Collection, Diagnosis, EmbedderIdentity, Error, Fact, FactQuery, ForeignFinding,
     ForeignImportOptions, ForeignImportReport, ForeignRecord, Get, ImportedCollection, Include,
     Link, LinkEnd, LostRecord, MINILM_NAME, MetaValue, Metadata, Metric, OnConflict, Palace,
-    Readout, Selection, Severity, VectorOrigin, search,
+    ReadSummary, Selection, Severity, VectorOrigin, search,
 };
 use serde_json::json;
 
@@ -546,7 +546,7 @@ fn what_reading_could_not_give_is_in_the_report() {
     let scene = Scene::new();
     let mut source = Foreign::mempalace(3);
     source.first()[0].origin = VectorOrigin::Scaled;
-    source.first()[1].origin = VectorOrigin::SetAside;
+    source.first()[1].origin = VectorOrigin::Quarantined;
     source.first()[2].origin = VectorOrigin::Direction;
     source.findings = [
         Severity::Note,
@@ -556,7 +556,7 @@ fn what_reading_could_not_give_is_in_the_report() {
     ]
     .map(|severity| ForeignFinding::new("drift", severity, "something drifted"))
     .into();
-    source.readout = Readout {
+    source.summary = ReadSummary {
         partial: Vec::new(),
         read: 3,
         lost: vec![LostRecord {

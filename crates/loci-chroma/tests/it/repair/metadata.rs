@@ -49,7 +49,7 @@ fn lessened(scene: &Scene, deleted: bool) -> (BTreeSet<String>, BTreeSet<String>
             if differs && (wanted.document.is_some() || !deleted) {
                 less.insert(wanted.id.clone());
             }
-            if record.gone.is_some() {
+            if record.metadata_loss.is_some() {
                 named.insert(wanted.id.clone());
             }
         }

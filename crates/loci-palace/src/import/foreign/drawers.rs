@@ -1,7 +1,7 @@
 //! Imports the records of one foreign collection, from reading to proof.
 
 use loci_core::{DrawerRef, Error, Result, Warning};
-use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
+use loci_foreign::{ForeignCollection, ForeignRecord, ReadSummary};
 
 use super::intake::Intake;
 use super::report::{Answer, ImportProgress, ImportedCollection, Phase};
@@ -60,20 +60,20 @@ impl<'a> Drawers<'a> {
             None => open(self.import, self.at, from, &[])?,
         };
         intake.flush(self.report)?;
-        let readout = self.readout(from, read);
-        self.finish(from, intake, readout, progress)
+        let summary = self.summary(from, read);
+        self.finish(from, intake, summary, progress)
     }
 
     /// The result of the read. A collection that could not be read completely is reported as a
     /// loss.
-    fn readout(&mut self, from: &ForeignCollection, read: Result<Readout>) -> Readout {
+    fn summary(&mut self, from: &ForeignCollection, read: Result<ReadSummary>) -> ReadSummary {
         read.unwrap_or_else(|error: Error| {
             self.report.lose(
                 &from.name,
                 None,
                 format!("the rest of the collection could not be read: {error}"),
             );
-            Readout::default()
+            ReadSummary::default()
         })
     }
 
@@ -81,7 +81,7 @@ impl<'a> Drawers<'a> {
         &mut self,
         from: &ForeignCollection,
         intake: Intake<'_>,
-        readout: Readout,
+        summary: ReadSummary,
         progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<()> {
         let Intake {
@@ -97,16 +97,16 @@ impl<'a> Drawers<'a> {
         };
         let forgotten = forgotten.into_iter().map(drawer);
         self.import.forgotten.borrow_mut().extend(forgotten);
-        report.failed += readout.lost.len() as u64;
-        report.records += readout.lost.len() as u64;
-        for lost in readout.lost {
+        report.failed += summary.lost.len() as u64;
+        report.records += summary.lost.len() as u64;
+        for lost in summary.lost {
             self.report.lose(&from.name, lost.id, lost.reason);
         }
         // These records were imported and counted.
-        for partial in readout.partial {
+        for partial in summary.partial {
             self.report.lose(&from.name, partial.id, partial.reason);
         }
-        for (field, times) in readout.unmapped {
+        for (field, times) in summary.unmapped {
             self.report.leave_out(field, times);
         }
         report.digest_source = proof.source_digest();

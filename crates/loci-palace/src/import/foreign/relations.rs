@@ -2,7 +2,7 @@
 //! what is missing.
 
 use loci_core::{Fact, Link, LinkEnd, Related, Relations, Result, Warning};
-use loci_foreign::{Readout, Take};
+use loci_foreign::{OnBatch, ReadSummary};
 
 use super::report::{Answer, ImportProgress, Phase, RelationsReport};
 use super::{ForeignImport, stream};
@@ -28,7 +28,7 @@ impl ForeignImport<'_> {
             id: &|fact: &Fact| (!fact.id.is_empty()).then(|| fact.id.clone()),
             is_forgotten: &|fact| self.fact_here(fact).is_none(),
         };
-        let read = |take: Take<'_, Fact>| self.source.for_each_fact(batch, take);
+        let read = |take: OnBatch<'_, Fact>| self.source.for_each_fact(batch, take);
         report.facts = facts.bring(read, report, progress)?;
         let mut links = Kind {
             name: "links",
@@ -40,7 +40,7 @@ impl ForeignImport<'_> {
             id: &|_| None,
             is_forgotten: &|link| self.link_here(link).is_none(),
         };
-        let read = |take: Take<'_, Link>| self.source.for_each_link(batch, take);
+        let read = |take: OnBatch<'_, Link>| self.source.for_each_link(batch, take);
         report.links = links.bring(read, report, progress)?;
         if keeper.is_none() && report.facts.read + report.links.read > 0 {
             report.leave_out("facts", report.facts.read);
@@ -157,12 +157,12 @@ struct Kind<'a, T> {
 impl<T> Kind<'_, T> {
     fn bring(
         &mut self,
-        read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
+        read: impl FnOnce(OnBatch<'_, T>) -> Result<ReadSummary>,
         report: &mut Answer,
         progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<RelationsReport> {
         let mut counts = RelationsReport::default();
-        let (readout, failed) = stream(read, |batch: Vec<T>| {
+        let (summary, failed) = stream(read, |batch: Vec<T>| {
             counts.read += batch.len() as u64;
             self.write(&batch, &mut counts, report)?;
             progress(ImportProgress {
@@ -176,13 +176,13 @@ impl<T> Kind<'_, T> {
         if let Some(error) = failed {
             return Err(error);
         }
-        match readout {
-            Ok(readout) => {
-                counts.failed += readout.lost.len() as u64;
-                for lost in readout.lost {
+        match summary {
+            Ok(summary) => {
+                counts.failed += summary.lost.len() as u64;
+                for lost in summary.lost {
                     report.lose(self.name, lost.id, lost.reason);
                 }
-                for (field, times) in readout.unmapped {
+                for (field, times) in summary.unmapped {
                     report.leave_out(field, times);
                 }
             }

@@ -333,7 +333,7 @@ pub(super) fn origin_name(origin: VectorOrigin) -> &'static str {
         VectorOrigin::Exact => "exact",
         VectorOrigin::Scaled => "scaled",
         VectorOrigin::Direction => "direction",
-        VectorOrigin::SetAside => "set_aside",
+        VectorOrigin::Quarantined => "set_aside",
         VectorOrigin::Missing => "missing",
     }
 }

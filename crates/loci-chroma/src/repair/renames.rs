@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
 
-use super::report::SetAside;
+use super::report::RenamedDirectory;
 
 /// How many names are tried.
 const ATTEMPTS: usize = 1000;
 
 /// Renames a segment directory to `<name>.drift-<stamp>`.
-pub(crate) fn quarantine_segment(from: &Path, stamp: &str) -> Result<SetAside> {
+pub(crate) fn quarantine_segment(from: &Path, stamp: &str) -> Result<RenamedDirectory> {
     let to = free_name(from, &format!(".drift-{stamp}"))?;
     // Nothing is deleted: the directory keeps every file under the new name, and `free_name` never
     // returns a name that is taken. `put_back` reverses the rename.
     std::fs::rename(from, &to).map_err(|source| Error::io("cannot rename", from, source))?;
-    Ok(SetAside {
+    Ok(RenamedDirectory {
         from: from.to_owned(),
         to,
     })
 }
 
 /// Undoes renames, last one first.
-pub(super) fn put_back(renamed: &[SetAside]) -> Result<()> {
-    for SetAside { from, to } in renamed.iter().rev() {
+pub(super) fn put_back(renamed: &[RenamedDirectory]) -> Result<()> {
+    for RenamedDirectory { from, to } in renamed.iter().rev() {
         std::fs::rename(to, from).map_err(|source| Error::io("cannot rename back", to, source))?;
     }
     Ok(())
