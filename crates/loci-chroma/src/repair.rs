@@ -228,7 +228,7 @@ impl Prepared {
     /// database, and no directory has been renamed.
     pub(crate) fn commit(self, report: &mut RepairReport, stamp: &str) -> Result<(Work, PathBuf)> {
         let database = self.work.path.join(DATABASE);
-        if !self.directory.snapshot().still_holds() {
+        if !self.directory.snapshot().is_unchanged() {
             return Err(database::changed(&database));
         }
         // Both files are durable before the transaction deletes a row. A crash from here on leaves

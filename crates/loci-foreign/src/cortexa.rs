@@ -185,7 +185,7 @@ impl ForeignPalace for CortexaPalace {
         })
     }
 
-    fn still_holds(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         Stamps::of(files(&self.path)) == self.stamps
     }
 }

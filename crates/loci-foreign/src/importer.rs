@@ -21,10 +21,13 @@ pub(crate) struct Importer {
     /// By what a store is recognised.
     pub(crate) signs: Signs,
     /// Opens a store; `None` if another crate reads it.
-    pub(crate) open: Option<fn(&Path) -> Result<Box<dyn ForeignPalace>>>,
+    pub(crate) open: Option<Open>,
     /// Where the program keeps its stores by default.
     pub(crate) usual_places: Places,
 }
+
+/// Opens the store at a path.
+pub(crate) type Open = fn(&Path) -> Result<Box<dyn ForeignPalace>>;
 
 /// By what a store is recognised. Nothing is opened except the beginning of a file.
 pub(crate) struct Signs {

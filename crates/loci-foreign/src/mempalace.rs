@@ -168,8 +168,8 @@ impl ForeignPalace for ExactPalace {
         self.companions.for_each_link(batch, take)
     }
 
-    fn still_holds(&self) -> bool {
-        self.snapshot.still_holds() && Stamps::of(companions::files(&self.path)) == self.stamps
+    fn is_unchanged(&self) -> bool {
+        self.snapshot.is_unchanged() && Stamps::of(companions::files(&self.path)) == self.stamps
     }
 }
 

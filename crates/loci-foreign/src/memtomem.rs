@@ -144,7 +144,7 @@ impl ForeignPalace for MemtomemPalace {
         links::read(&self.snapshot, batch, take)
     }
 
-    fn still_holds(&self) -> bool {
-        self.snapshot.still_holds()
+    fn is_unchanged(&self) -> bool {
+        self.snapshot.is_unchanged()
     }
 }

@@ -161,5 +161,5 @@ pub trait ForeignPalace {
     /// Passes its links to `take`.
     fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary>;
     /// Whether the files are unchanged since they were opened.
-    fn still_holds(&self) -> bool;
+    fn is_unchanged(&self) -> bool;
 }

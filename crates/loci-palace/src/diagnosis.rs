@@ -81,7 +81,7 @@ impl Diagnosis {
                 })
                 .collect(),
             findings,
-            changed: !palace.still_holds(),
+            changed: !palace.is_unchanged(),
         }
     }
 }

@@ -6,6 +6,9 @@
 //! the meantime, and checks what the values mean. SQLite keeps no checksums, so a changed byte
 //! inside a value cannot be detected here.
 //!
+//! [`Snapshot`] opens a database of another program as of one moment, without a lock and without a
+//! trace. It uses SQLite, and falls back to reading page by page.
+//!
 //! ```no_run
 //! use loci_salvage::{DatabaseFile, Value};
 //!

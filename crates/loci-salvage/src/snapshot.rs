@@ -7,7 +7,12 @@
 
 mod rebuild;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "tests make and damage files"
+)]
 mod tests;
 
 use std::fmt::Write as _;
@@ -176,7 +181,7 @@ impl Snapshot {
     }
 
     /// Whether the file is unchanged since the snapshot was taken.
-    pub fn still_holds(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         stamps(&self.path).is_ok_and(|now| now == self.taken)
     }
 

@@ -41,7 +41,7 @@ impl Diagnosis {
                 .collect::<Result<_>>()?;
             let mut findings = whole(&directory, &surveys)?;
             let settled =
-                directory.snapshot().still_holds() && surveys.iter().all(Survey::still_holds);
+                directory.snapshot().is_unchanged() && surveys.iter().all(Survey::is_unchanged);
             if settled || attempt >= ATTEMPTS {
                 if !settled {
                     findings.push(
@@ -69,8 +69,8 @@ impl Diagnosis {
     }
 
     /// Whether the files are unchanged.
-    pub fn still_holds(&self) -> bool {
-        self.directory.snapshot().still_holds() && self.surveys.iter().all(Survey::still_holds)
+    pub fn is_unchanged(&self) -> bool {
+        self.directory.snapshot().is_unchanged() && self.surveys.iter().all(Survey::is_unchanged)
     }
 
     /// All findings, first those about the directory, then those of each collection.

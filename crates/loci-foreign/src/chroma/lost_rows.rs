@@ -375,6 +375,13 @@ impl Search<'_> {
 
     /// Turns rows that may belong to a record into candidates.
     fn leave_the_rest(&mut self) -> rusqlite::Result<()> {
+        let named = self.leave_rows()?;
+        self.leave_ids(&named)
+    }
+
+    /// Lists every row without a certain id as a candidate. Returns the ids that candidates name,
+    /// with the position of their collection.
+    fn leave_rows(&mut self) -> rusqlite::Result<HashSet<(usize, String)>> {
         let rows = std::mem::take(&mut self.orphans);
         let claims: BTreeMap<i64, Vec<usize>> =
             rows.iter().map(|row| (*row, self.claims(*row))).collect();
@@ -450,6 +457,11 @@ impl Search<'_> {
                 reason,
             });
         }
+        Ok(named)
+    }
+
+    /// Lists every id without a certain row, except for those in `named`.
+    fn leave_ids(&mut self, named: &HashSet<(usize, String)>) -> rusqlite::Result<()> {
         let texts: HashSet<String> = self
             .found
             .candidates

@@ -237,8 +237,8 @@ impl ForeignPalace for ChromaPalace {
         self.companions.for_each_link(batch, take)
     }
 
-    fn still_holds(&self) -> bool {
-        self.diagnosis.still_holds()
+    fn is_unchanged(&self) -> bool {
+        self.diagnosis.is_unchanged()
             && Stamps::of(mempalace::companion_files(self.path())) == self.stamps
     }
 }

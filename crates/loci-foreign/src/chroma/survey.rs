@@ -131,7 +131,7 @@ impl Survey {
     }
 
     /// Whether the index files are unchanged since they were read.
-    pub(crate) fn still_holds(&self) -> bool {
+    pub(crate) fn is_unchanged(&self) -> bool {
         self.segment
             .iter()
             .chain(&self.aside)

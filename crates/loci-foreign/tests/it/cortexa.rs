@@ -153,7 +153,7 @@ fn reading_touches_nothing() {
         let before = state_of(&scene.path);
         let palace = open(&scene);
         records(&palace, 0);
-        assert!(palace.still_holds());
+        assert!(palace.is_unchanged());
         assert!(state_of(&scene.path) == before, "{name}");
     }
 }

@@ -74,7 +74,7 @@ fn drawers_and_closets_come_as_mempalace_gives_them() {
         "{:?}",
         palace.findings()
     );
-    assert!(palace.still_holds());
+    assert!(palace.is_unchanged());
     assert!(state_of(&scene.path) == before);
 }
 

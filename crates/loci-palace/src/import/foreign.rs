@@ -128,7 +128,7 @@ impl ForeignImport<'_> {
         merge(&mut report.masked, &self.masked.borrow());
         report.lose_names(self.source.findings());
         report.lose_all_if_nothing_was_read();
-        if !self.source.still_holds() {
+        if !self.source.is_unchanged() {
             report.warnings.push(Warning::SourceChanged {
                 path: self.source.path().to_owned(),
             });

@@ -178,7 +178,7 @@ impl ForeignPalace for Foreign {
         })
     }
 
-    fn still_holds(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         self.holds
     }
 }

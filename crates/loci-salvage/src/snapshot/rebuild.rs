@@ -7,7 +7,7 @@ use loci_core::{Error, Result};
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use crate::{DatabaseFile, Value};
+use crate::{DatabaseFile, Report, Value};
 
 /// A table to salvage.
 #[derive(Debug, Clone, Copy)]
@@ -76,61 +76,9 @@ pub(super) fn rebuild(
         .pragma_update(None, "foreign_keys", false)
         .map_err(|error| unsaved(&error))?;
     let made = make_tables(&connection, &file, tables).map_err(|error| unsaved(&error))?;
-    let roots: HashMap<u32, &'static str> = file
-        .schema()
-        .iter()
-        .filter(|entry| entry.kind == "table")
-        .filter_map(|entry| {
-            let table = tables.iter().find(|table| table.name == entry.name)?;
-            Some((entry.root_page?, table.name))
-        })
-        .collect();
-    let others: Vec<u32> = file
-        .schema()
-        .iter()
-        .filter_map(|entry| entry.root_page)
-        .filter(|root| !roots.contains_key(root))
-        .collect();
-
     let mut rebuilt = Rebuilt::default();
-    let mut failure = None;
-    let report = {
-        let transaction = connection
-            .unchecked_transaction()
-            .map_err(|error| unsaved(&error))?;
-        let report = file.for_each_record(&mut |record| {
-            if failure.is_some() || record.root.is_some_and(|root| others.contains(&root)) {
-                return;
-            }
-            let named = record.root.and_then(|root| roots.get(&root).copied());
-            let table = named.or_else(|| {
-                tables
-                    .iter()
-                    .find(|table| (table.fits)(&record.values))
-                    .map(|table| table.name)
-            });
-            let Some((name, target)) = table.and_then(|name| Some((name, made.get(name)?))) else {
-                rebuilt.left += 1;
-                return;
-            };
-            match insert(&transaction, target, record.rowid, record.values) {
-                Ok(0) => rebuilt.left += 1,
-                Ok(_) => *rebuilt.rows.entry(name.to_owned()).or_default() += 1,
-                Err(rusqlite::Error::SqliteFailure(error, _))
-                    if error.code == rusqlite::ErrorCode::ConstraintViolation =>
-                {
-                    rebuilt.left += 1;
-                }
-                Err(error) => failure = Some(error),
-            }
-        });
-        match failure.take() {
-            Some(error) => return Err(unsaved(&error)),
-            // The target is private and temporary, so a crash here loses nothing.
-            None => transaction.commit().map_err(|error| unsaved(&error))?,
-        }
-        report
-    };
+    let report = copy_rows(&connection, &file, tables, &made, &mut rebuilt)
+        .map_err(|error| unsaved(&error))?;
     rebuilt.damages = report
         .damages
         .iter()
@@ -139,14 +87,77 @@ pub(super) fn rebuild(
             page => format!("page {page}: {}", damage.detail),
         })
         .collect();
-    rebuilt.whole = roots
-        .iter()
-        .filter(|(root, _)| file.is_whole(**root))
-        .map(|(_, name)| *name)
+    rebuilt.whole = roots_of(&file, tables)
+        .into_iter()
+        .filter(|(root, _)| file.is_whole(*root))
+        .map(|(_, name)| name)
         .collect();
     rebuilt.lost_entries =
         lost_entries(&connection, &file, tables).map_err(|error| unsaved(&error))?;
     Ok((connection, rebuilt))
+}
+
+/// The tables by their root pages, as far as the file's schema is readable.
+fn roots_of(file: &DatabaseFile, tables: &[Table]) -> HashMap<u32, &'static str> {
+    file.schema()
+        .iter()
+        .filter(|entry| entry.kind == "table")
+        .filter_map(|entry| {
+            let table = tables.iter().find(|table| table.name == entry.name)?;
+            Some((entry.root_page?, table.name))
+        })
+        .collect()
+}
+
+/// Copies every readable row, in one transaction.
+fn copy_rows(
+    connection: &Connection,
+    file: &DatabaseFile,
+    tables: &[Table],
+    made: &HashMap<&'static str, Target>,
+    rebuilt: &mut Rebuilt,
+) -> rusqlite::Result<Report> {
+    let roots = roots_of(file, tables);
+    let others: Vec<u32> = file
+        .schema()
+        .iter()
+        .filter_map(|entry| entry.root_page)
+        .filter(|root| !roots.contains_key(root))
+        .collect();
+    let mut failure = None;
+    let transaction = connection.unchecked_transaction()?;
+    let report = file.for_each_record(&mut |record| {
+        if failure.is_some() || record.root.is_some_and(|root| others.contains(&root)) {
+            return;
+        }
+        let named = record.root.and_then(|root| roots.get(&root).copied());
+        let table = named.or_else(|| {
+            tables
+                .iter()
+                .find(|table| (table.fits)(&record.values))
+                .map(|table| table.name)
+        });
+        let Some((name, target)) = table.and_then(|name| Some((name, made.get(name)?))) else {
+            rebuilt.left += 1;
+            return;
+        };
+        match insert(&transaction, target, record.rowid, record.values) {
+            Ok(0) => rebuilt.left += 1,
+            Ok(_) => *rebuilt.rows.entry(name.to_owned()).or_default() += 1,
+            Err(rusqlite::Error::SqliteFailure(error, _))
+                if error.code == rusqlite::ErrorCode::ConstraintViolation =>
+            {
+                rebuilt.left += 1;
+            }
+            Err(error) => failure = Some(error),
+        }
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    // The target is private and temporary, so a crash here loses nothing.
+    transaction.commit()?;
+    Ok(report)
 }
 
 /// By table, the entries of its index whose row is not in `connection`, in the order of the file.

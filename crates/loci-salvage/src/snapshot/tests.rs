@@ -68,7 +68,7 @@ fn reading_leaves_no_trace_in_any_journal_mode() {
         let before = state(directory.path());
         let snapshot = Snapshot::take(&path, &[NOTES]).unwrap();
         assert_eq!(count(&snapshot), 50, "{mode}");
-        assert!(snapshot.still_holds());
+        assert!(snapshot.is_unchanged());
         drop(snapshot);
         assert_eq!(state(directory.path()), before, "{mode}");
         drop(writer);
@@ -94,7 +94,7 @@ fn a_writer_does_not_wait_for_a_reader_and_is_noticed() {
     writer.busy_timeout(std::time::Duration::ZERO).unwrap();
     writer.execute("DELETE FROM notes", []).unwrap();
     assert_eq!(first, 50);
-    assert!(!snapshot.still_holds());
+    assert!(!snapshot.is_unchanged());
 }
 
 #[test]

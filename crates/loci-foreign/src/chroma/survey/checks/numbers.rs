@@ -13,6 +13,13 @@ impl Scene<'_> {
         survey: &Survey,
         found: &mut Vec<Finding>,
     ) -> rusqlite::Result<()> {
+        self.watermarks(found);
+        self.record_numbers(found);
+        self.numbers_beyond_the_queue(survey, found)
+    }
+
+    /// How the watermarks of records and index are stored.
+    fn watermarks(&self, found: &mut Vec<Finding>) {
         let pending = self.directory.version().blob_ids_pending();
         // Earlier releases wrote the number into the pickle, and 0.6 reads it from there.
         let in_pickle = self.map.is_none_or(|map| map.max_seq_id.is_some());
@@ -73,6 +80,10 @@ impl Scene<'_> {
                 Some(SeqId::Integer(_)) | None => {}
             }
         }
+    }
+
+    /// How the sequence ids of records are stored.
+    fn record_numbers(&self, found: &mut Vec<Finding>) {
         if self.records.odd_ids > 0 {
             found.push(
                 Finding::new(
@@ -95,6 +106,14 @@ impl Scene<'_> {
                 .then("ChromaDB 1.x is not affected"),
             );
         }
+    }
+
+    /// Watermarks above every number that the queue has given out.
+    fn numbers_beyond_the_queue(
+        &self,
+        survey: &Survey,
+        found: &mut Vec<Finding>,
+    ) -> rusqlite::Result<()> {
         let issued = catalog::highest_in_queue(self.directory.snapshot())?;
         let stored = [&self.row.metadata_seq, &self.row.vector_seq]
             .into_iter()

@@ -100,6 +100,15 @@ impl Scene<'_> {
     }
 
     pub(super) fn sets(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        self.unreachable(survey, found);
+        self.ghosts(survey, found);
+        self.lost_vectors(survey, found);
+        self.age(survey, found);
+        self.two_writers(found);
+    }
+
+    /// Records that ChromaDB's index lacks.
+    fn unreachable(&self, survey: &Survey, found: &mut Vec<Finding>) {
         // Rows of a segment that is not in the catalog belong to no index.
         if !survey.unreachable.is_empty() && !self.row.is_stray_segment() {
             found.push(
@@ -125,6 +134,10 @@ impl Scene<'_> {
                 ),
             );
         }
+    }
+
+    /// Ids in ChromaDB's index that no record has.
+    fn ghosts(&self, survey: &Survey, found: &mut Vec<Finding>) {
         let ghosts = survey.ghosts.len() as u64;
         let salvaged = matches!(self.directory.snapshot().access(), Access::Salvaged(_));
         if ghosts > 0 && salvaged {
@@ -175,6 +188,10 @@ impl Scene<'_> {
                     .fix(self.repair()),
             );
         }
+    }
+
+    /// Records without a vector.
+    fn lost_vectors(&self, survey: &Survey, found: &mut Vec<Finding>) {
         if survey.counts.missing > 0 {
             let ids = survey
                 .live
@@ -211,7 +228,10 @@ impl Scene<'_> {
                     .fix(self.import()),
             );
         }
-        self.age(survey, found);
+    }
+
+    /// Labels that several vectors have.
+    fn two_writers(&self, found: &mut Vec<Finding>) {
         let duplicates = &self.base.resolved.contested;
         if !duplicates.is_empty() {
             let mut labels: Vec<u64> = duplicates.iter().copied().collect();
