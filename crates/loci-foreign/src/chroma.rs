@@ -48,7 +48,7 @@ pub(crate) const IMPORTER: Importer = Importer {
     },
     open: Some(|path| Ok(Box::new(ChromaPalace::open(path)?))),
     usual_places: Places {
-        home: &[".chroma"],
+        shared_home: &[".chroma"],
         ..Places::NONE
     },
 };

@@ -58,8 +58,11 @@ impl Signs {
 pub(crate) struct Places {
     /// Environment variables that name a store.
     pub(crate) variables: &'static [&'static str],
-    /// Directories in the home directory.
+    /// Its own directories in the home directory.
     pub(crate) home: &'static [&'static str],
+    /// Directories in the home directory that several programs use. They come after all others
+    /// there.
+    pub(crate) shared_home: &'static [&'static str],
     /// Directories in the directory for configuration.
     pub(crate) configuration: &'static [&'static str],
     /// The store that the program's own configuration in a directory names.
@@ -71,6 +74,7 @@ impl Places {
     pub(crate) const NONE: Self = Self {
         variables: &[],
         home: &[],
+        shared_home: &[],
         configuration: &[],
         configured: |_| None,
     };

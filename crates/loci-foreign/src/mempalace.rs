@@ -45,6 +45,7 @@ pub(crate) const IMPORTER: Importer = Importer {
         home: &[".mempalace"],
         configuration: &["mempalace"],
         configured,
+        ..Places::NONE
     },
 };
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{Error, Result, serialize_path};
 use serde::Serialize;
 
+use crate::importer::Places;
 use crate::importers::Kind;
 
 /// How many bytes of a file are read. The schema of a small database begins within them.
@@ -74,24 +75,17 @@ pub fn usual_places() -> Vec<PathBuf> {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| home.as_ref().map(|home| home.join(".config")));
-    let known = || {
-        let importers = Kind::ALL.iter().map(|kind| kind.importer());
-        importers.map(|importer| &importer.usual_places)
-    };
-    let below = |directory: &Option<PathBuf>, name: &&str| Some(directory.as_ref()?.join(name));
-    let mut places: Vec<PathBuf> = known()
-        .flat_map(|of| of.variables)
+    let mut places: Vec<PathBuf> = known(|of| of.variables)
         .filter_map(|name| variable(name).map(PathBuf::from))
         .collect();
     places.extend(
-        known()
-            .flat_map(|of| of.home)
-            .filter_map(|name| below(&home, name)),
+        home.iter()
+            .flat_map(|home| below_home().map(|name| home.join(name))),
     );
     places.extend(
-        known()
-            .flat_map(|of| of.configuration)
-            .filter_map(|name| below(&configuration, name)),
+        configuration
+            .iter()
+            .flat_map(|path| known(|of| of.configuration).map(|name| path.join(name))),
     );
     let elsewhere: Vec<PathBuf> = places.iter().filter_map(|home| configured(home)).collect();
     places.extend(elsewhere);
@@ -100,14 +94,22 @@ pub fn usual_places() -> Vec<PathBuf> {
 
 /// The directories of [`usual_places`] as people write them, such as `~/.mempalace`.
 pub fn usual_place_names() -> Vec<String> {
-    let places = Kind::ALL.iter().map(|kind| &kind.importer().usual_places);
-    places
-        .flat_map(|of| {
-            let home = of.home.iter().map(|name| format!("~/{name}"));
-            let configuration = of.configuration.iter();
-            home.chain(configuration.map(|name| format!("~/.config/{name}")))
-        })
-        .collect()
+    let home = below_home().map(|name| format!("~/{name}"));
+    let configuration = known(|of| of.configuration).map(|name| format!("~/.config/{name}"));
+    home.chain(configuration).collect()
+}
+
+/// The names of usual places in the home directory.
+fn below_home() -> impl Iterator<Item = &'static str> {
+    known(|of| of.home).chain(known(|of| of.shared_home))
+}
+
+/// One kind of names of usual places, of all programs.
+fn known(
+    names: fn(&'static Places) -> &'static [&'static str],
+) -> impl Iterator<Item = &'static str> {
+    let importers = Kind::ALL.iter().map(|kind| kind.importer());
+    importers.flat_map(move |importer| names(&importer.usual_places).iter().copied())
 }
 
 /// An environment variable that is set and not empty.

@@ -22,7 +22,7 @@ use loci_palace::{
 
 pub(crate) use findings::grave;
 use findings::{describe, harmed_by_opening};
-pub(crate) use glance::{PLACES, usual as usual_places};
+pub(crate) use glance::{places as place_names, usual as usual_places};
 
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;
