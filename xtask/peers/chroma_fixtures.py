@@ -1,6 +1,6 @@
 """Writes the committed fixtures of old releases. Run it under each release.
 
-usage: chroma_fixtures.py FOLDER      FOLDER is crates/loci-chroma/tests/fixtures
+usage: chroma_fixtures.py FOLDER      FOLDER is crates/loci-foreign/tests/fixtures
 
 Creates `chroma-X.Y-flushed` and `chroma-X.Y-queued`, each with `now` and `expected.json`. Runs differ
 in uuids, times and the shape of the graph.

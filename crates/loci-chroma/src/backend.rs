@@ -25,10 +25,9 @@ use loci_core::{
     DEFAULT_COLLECTION, EmbedderIdentity, Error, Health, PalaceRef, PalaceState, Result,
     validate_collection_name,
 };
+use loci_foreign::chroma::{CollectionRow, DATABASE};
 use loci_sqlite::SqliteBackend;
 
-use crate::catalog::CollectionRow;
-use crate::directory::DATABASE;
 use collection::ChromaCollection;
 use mirror::{Mirror, Settings};
 

@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_core::clock::file_stamp;
+use loci_core::finding::counted;
 use loci_core::{Advice, ErrorKind, Result, serialize_optional_path, serialize_path};
+use loci_foreign::chroma::{DATABASE, Directory, Origin, STALE, labelled_ids};
 use serde::Serialize;
 
-use crate::directory::{DATABASE, Directory};
-use crate::finding::counted;
 use crate::repair::{Choice, Prepared, quarantine_segment, refuse_while_open};
-use crate::survey::Origin;
 use candidates::Candidate;
 
 /// How to quarantine.
@@ -35,7 +34,7 @@ pub struct QuarantineOptions {
 impl Default for QuarantineOptions {
     fn default() -> Self {
         Self {
-            stale: crate::STALE,
+            stale: STALE,
             check: false,
             dry_run: false,
             rename_only: false,
@@ -208,7 +207,7 @@ fn count_unsaved(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         let pickle = directory.from.join("index_metadata.pickle");
         if let Ok(bytes) = loci_files::foreign::read(&pickle) {
-            directory.vectors_unreachable = crate::pickle::read(&bytes).pairs.len() as u64;
+            directory.vectors_unreachable = labelled_ids(&bytes);
         }
     }
 }

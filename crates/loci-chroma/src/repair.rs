@@ -6,7 +6,6 @@
 //! never changed. The result is read back and compared with what was recovered. If it holds less,
 //! the backup is restored.
 
-mod aside;
 mod backup;
 mod copy;
 mod database;
@@ -18,6 +17,7 @@ mod plan;
 mod queue;
 mod records;
 mod removed;
+mod renames;
 mod report;
 mod restore;
 mod rows;
@@ -35,19 +35,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_core::clock::file_stamp;
+use loci_core::finding::{Finding, FindingCode};
 use loci_core::{Error, Result};
 
-pub(crate) use aside::quarantine_segment;
 pub use lines::write_candidates;
 pub use models::Models;
 pub(crate) use plan::{Choice, Plan, Work, is_damaged};
-pub use report::{Change, CollectionRepair, RepairReport, SetAside};
+pub(crate) use renames::quarantine_segment;
+pub use report::{Change, CollectionRepair, RenamedDirectory, RepairReport};
 
-use crate::diagnosis::Diagnosis;
-use crate::directory::{DATABASE, Directory};
-use crate::openers;
-use crate::snapshot::{Access, Snapshot};
-use crate::tables::TABLES;
+use loci_files::openers_of;
+use loci_foreign::chroma::Diagnosis;
+use loci_foreign::chroma::TABLES;
+use loci_foreign::chroma::{DATABASE, Directory};
+use loci_salvage::{Access, Snapshot};
 
 /// How often to check for other processes that have the database open. A program that is just
 /// closing it, or is starting another program, must not stop the repair.
@@ -110,13 +111,13 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
             "is a symbolic link; replace it with the file itself and its journal, if there is one",
         ));
     }
-    let mut openers = openers::of(database);
+    let mut openers = openers_of(database);
     for _ in 1..LOOKS {
         if openers.is_empty() {
             return Ok(());
         }
         std::thread::sleep(BETWEEN_LOOKS);
-        openers = openers::of(database);
+        openers = openers_of(database);
     }
     if openers.is_empty() {
         return Ok(());
@@ -136,16 +137,16 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
 pub(crate) struct Prepared {
     directory: Directory,
     pub(crate) work: Work,
-    findings: Vec<crate::Finding>,
+    findings: Vec<Finding>,
 }
 
 impl Prepared {
     pub(crate) fn of(path: &Path, choice: Choice<'_>) -> Result<Self> {
         let diagnosis = Diagnosis::of(path)?;
-        let findings: Vec<crate::Finding> = diagnosis.all().cloned().collect();
+        let findings: Vec<Finding> = diagnosis.all().cloned().collect();
         if findings
             .iter()
-            .any(|finding| finding.code == crate::FindingCode::TablesMissing)
+            .any(|finding| finding.code == FindingCode::TablesMissing)
         {
             return Err(Error::Corrupt {
                 what: "the database".into(),
@@ -203,14 +204,7 @@ impl Prepared {
         let (work, backup) = self.commit(report, &stamp)?;
         let finished = rename_segments(&work, report, &stamp).and_then(|()| verify::verify(&work));
         if let Err(error) = finished {
-            // A rename or the verification failed, so every step is undone in reverse order. The
-            // segments come first: a crash after this line leaves the state after the commit, which
-            // a second run finishes. The JSON Lines files are removed last, when their rows are in
-            // the database again.
-            aside::put_back(&report.set_aside)?;
-            backup::restore(&backup, &work.path.join(DATABASE))?;
-            report.remove_files();
-            return Err(error);
+            return Err(undo(error, report, &backup, &work.path.join(DATABASE)));
         }
         report.backup = Some(backup);
         Ok(())
@@ -220,8 +214,11 @@ impl Prepared {
     pub(crate) fn write_back(self, report: &mut RepairReport) -> Result<()> {
         let (work, backup) = self.commit(report, &file_stamp())?;
         if let Err(error) = verify::verify(&work) {
-            backup::restore(&backup, &work.path.join(DATABASE))?;
-            return Err(error);
+            let database = work.path.join(DATABASE);
+            return Err(match backup::restore(&backup, &database) {
+                Ok(()) => error,
+                Err(undoing) => not_undone(&error, &undoing, &backup, &database),
+            });
         }
         report.backup = Some(backup);
         Ok(())
@@ -231,7 +228,7 @@ impl Prepared {
     /// database, and no directory has been renamed.
     pub(crate) fn commit(self, report: &mut RepairReport, stamp: &str) -> Result<(Work, PathBuf)> {
         let database = self.work.path.join(DATABASE);
-        if !self.directory.snapshot().still_holds() {
+        if !self.directory.snapshot().is_unchanged() {
             return Err(database::changed(&database));
         }
         // Both files are durable before the transaction deletes a row. A crash from here on leaves
@@ -260,7 +257,7 @@ impl Prepared {
         stamp: &str,
     ) -> std::result::Result<(Work, PathBuf), CommitFailure> {
         if self.is_salvaged() {
-            let path = aside::free_name(database, &format!(".mending-{stamp}"))?;
+            let path = renames::free_name(database, &format!(".mending-{stamp}"))?;
             let made = fresh::write(&self.directory, &self.work, &path)?;
             drop(self.directory);
             report.changes = made;
@@ -284,12 +281,44 @@ impl Prepared {
                 Ok((self.work, backup))
             }
             Err(CommitFailure::Unchanged(error)) => {
-                // The transaction was rolled back, so the backup is redundant.
-                backup::remove(&backup)?;
+                // The transaction was rolled back, so the backup is redundant. The first error is
+                // the one to report.
+                if let Err(error) = backup::remove(&backup) {
+                    tracing::warn!(%error, "an unneeded backup is left");
+                }
                 Err(CommitFailure::Unchanged(error))
             }
             Err(uncertain) => Err(uncertain),
         }
+    }
+}
+
+/// Undoes a repair after a rename or the verification failed with `error`, and gives the error to
+/// report.
+fn undo(error: Error, report: &mut RepairReport, backup: &Path, database: &Path) -> Error {
+    // Every step is undone in reverse order. The segments come first: a crash after this line leaves
+    // the state after the commit, which a second run finishes. The JSON Lines files are removed
+    // last, when their rows are in the database again.
+    let undone =
+        renames::put_back(&report.set_aside).and_then(|()| backup::restore(backup, database));
+    match undone {
+        Ok(()) => {
+            report.remove_files();
+            error
+        }
+        Err(undoing) => not_undone(&error, &undoing, backup, database),
+    }
+}
+
+/// The error of a repair that failed with `error` and could not be undone.
+fn not_undone(error: &Error, undoing: &Error, backup: &Path, database: &Path) -> Error {
+    Error::Corrupt {
+        what: "the repaired database".into(),
+        path: database.to_owned(),
+        detail: format!(
+            "{error}; undoing the repair failed too: {undoing}; the database from before the repair is `{}`",
+            backup.display()
+        ),
     }
 }
 

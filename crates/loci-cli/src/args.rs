@@ -2,9 +2,10 @@
 
 mod facts;
 mod groups;
+mod import;
 mod keeping;
 mod mining;
-mod rescue;
+mod repair;
 mod serving;
 mod wings;
 mod wiring;
@@ -20,6 +21,7 @@ pub(crate) use self::facts::{
     QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
 };
 pub(crate) use self::groups::command;
+pub(crate) use self::import::{ConflictArgument, ImportArguments};
 pub(crate) use self::keeping::{
     DiaryCommand, DiaryReadArguments, DiaryWriteArguments, LinkArguments, LinksCommand,
     LinksFollowArguments, LinksListArguments, LinksTunnelsArguments, WakeUpArguments,
@@ -28,9 +30,7 @@ pub(crate) use self::mining::{
     MineArguments, ReadingArguments, RuleArguments, RunsArguments, SyncArguments, UndoArguments,
     WatchArguments,
 };
-pub(crate) use self::rescue::{
-    ConflictArgument, DoctorArguments, ImportArguments, QuarantineArguments, RepairArguments,
-};
+pub(crate) use self::repair::{DoctorArguments, QuarantineArguments, RepairArguments};
 pub(crate) use self::serving::{HookArguments, McpArguments, ToolsArgument};
 pub(crate) use self::wings::{SplitArguments, WingsArguments, WingsCommand};
 pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
@@ -158,19 +158,19 @@ pub(crate) enum Command {
     #[command(after_help = VERIFY)]
     Verify(VerifyArguments),
     /// Repair a damaged palace, or a ChromaDB directory
-    #[command(after_help = rescue::REPAIR)]
+    #[command(after_help = repair::REPAIR)]
     Repair(RepairArguments),
     /// Write the palace as JSON lines
     #[command(after_help = EXPORT)]
     Export(ExportArguments),
     /// Import from ChromaDB, MemPalace, memtomem, CortexaDB or JSON lines
-    #[command(after_help = rescue::IMPORT)]
+    #[command(after_help = import::IMPORT)]
     Import(ImportArguments),
     /// Check the whole installation, or another program's memory directory
-    #[command(after_help = rescue::DOCTOR)]
+    #[command(after_help = repair::DOCTOR)]
     Doctor(DoctorArguments),
     /// Quarantine stale index segments of a ChromaDB directory; keep their vectors
-    #[command(after_help = rescue::QUARANTINE)]
+    #[command(after_help = repair::QUARANTINE)]
     Quarantine(QuarantineArguments),
     /// Serve the palace to agents over the Model Context Protocol
     #[command(after_help = serving::MCP)]

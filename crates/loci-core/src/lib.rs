@@ -29,6 +29,7 @@ mod collection;
 mod embedder;
 mod error;
 mod filter;
+pub mod finding;
 mod history;
 mod json;
 pub mod ledger;
@@ -84,7 +85,7 @@ pub use project::{
 };
 pub use quote::{
     is_unprintable, message_line, printable_json, quoted, quoted_list, quoted_path,
-    quoted_unless_plain, single_line,
+    quoted_unless_plain, shell_quoted, single_line,
 };
 pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
 pub use relations::{

@@ -1,7 +1,9 @@
-//! Quotes stored text in warnings, errors, lists and on terminals. A stored name may contain
-//! anything, so these functions escape it before it becomes part of a message.
+//! Quotes stored text in warnings, errors, lists and on terminals, and paths in commands that people
+//! copy. A stored name may contain anything, so these functions escape it before it becomes part of a
+//! message.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Maximum number of characters in a quoted name.
 const MAX_QUOTED: usize = 120;
@@ -89,7 +91,7 @@ pub fn quoted(name: &str) -> String {
 /// let path = std::path::Path::new("/notes/a`\n[/x]");
 /// assert_eq!(loci_core::quoted_path(path), "`/notes/a\\u{60}\\n[/x]`");
 /// ```
-pub fn quoted_path(path: &std::path::Path) -> String {
+pub fn quoted_path(path: &Path) -> String {
     let line = single_line(&crate::path_text(path)).replace('`', "\\u{60}");
     format!("`{line}`")
 }
@@ -113,6 +115,21 @@ pub fn quoted_unless_plain(id: &str) -> String {
         return id.to_owned();
     }
     quoted(id)
+}
+
+/// The path as a shell argument, quoted only if necessary.
+pub fn shell_quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%".contains(letter);
+    // A leading dash would be parsed as an option.
+    if path.starts_with('-') {
+        return shell_quoted(&Path::new(".").join(path.as_ref()));
+    }
+    if !path.is_empty() && path.chars().all(plain) {
+        path.into_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
 }
 
 /// JSON text in which unprintable characters are escapes such as `\u009b`. A parser reads the same
@@ -179,5 +196,20 @@ mod tests {
         assert!(!text.contains(is_unprintable), "{text}");
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back, value);
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_path_as_it_is() {
+        let cases = [
+            ("/home/me/.mempalace", "/home/me/.mempalace"),
+            ("with space", "'with space'"),
+            ("with space 'q", r"'with space '\''q'"),
+            ("$HOME/`x`", "'$HOME/`x`'"),
+            ("-n", "./-n"),
+            ("", "''"),
+        ];
+        for (path, quoted) in cases {
+            assert_eq!(shell_quoted(Path::new(path)), quoted);
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! * [`allowed`] limits what is read for a client to the roots that the owner allowed.
 //! * [`palace`] records which palaces this process has open, and which files its connections use.
 //! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
+//! * [`openers_of`] finds the processes that have a file open.
 //! * [`output`] writes a file that a user names. It is written completely or not at all, and never
 //!   replaces a device.
 //! * [`owner`] sets the owner of a new file when root creates it in another user's directory.
@@ -34,6 +35,7 @@ pub mod foreign;
 pub mod holders;
 mod linkless;
 mod lock;
+mod openers;
 pub mod output;
 pub mod own;
 pub mod owner;
@@ -45,4 +47,5 @@ pub use allowed::AllowedRoots;
 pub use cache::user_cache;
 pub use directory::{create_directory, create_directory_with, sync_directory, sync_parent};
 pub use lock::{FileLock, LOCK_LIMIT};
+pub use openers::{OpenerProcess, openers_of};
 pub use stamp::Stamp;

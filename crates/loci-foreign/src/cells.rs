@@ -1,10 +1,10 @@
-//! Reads cells of foreign tables. SQLite lets any column hold any type, and a damaged file may, so
-//! every type is checked.
+//! Reads rows and cells of foreign tables. SQLite lets any column hold any type, and a damaged file
+//! may, so every type is checked.
 
+use loci_core::{Error, Result};
+use loci_salvage::Snapshot;
 use rusqlite::types::ValueRef;
-use rusqlite::{Row, Statement};
-
-use loci_chroma::Snapshot;
+use rusqlite::{Params, Row, Rows};
 
 /// A text, even if some of its bytes are damaged.
 pub(crate) fn text(row: &Row<'_>, column: &str) -> Option<String> {
@@ -59,18 +59,88 @@ pub(crate) fn list(snapshot: &Snapshot, table: &str, wanted: &[&str]) -> String 
     wanted.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
-/// Prepares a statement; `None` if the table or file is not as expected.
-pub(crate) fn prepare<'a>(snapshot: &'a Snapshot, sql: &str) -> Option<Statement<'a>> {
-    snapshot.connection().prepare(sql).ok()
+/// Passes every row of a query to `take`. Returns why the rest of the rows is out of reach, if it is.
+/// A query that does not fit the file has no rows.
+pub(crate) fn for_each_row(
+    snapshot: &Snapshot,
+    sql: &str,
+    parameters: impl Params,
+    take: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<Option<rusqlite::Error>> {
+    let Ok(mut statement) = snapshot.connection().prepare(sql) else {
+        return Ok(None);
+    };
+    match statement.query(parameters) {
+        Ok(rows) => pass_on(rows, take),
+        Err(_) => Ok(None),
+    }
+}
+
+/// As [`for_each_row`], for the main table of a store: a query that does not fit the file is an
+/// error.
+pub(crate) fn for_each_row_of(
+    table: &str,
+    snapshot: &Snapshot,
+    sql: &str,
+    parameters: impl Params,
+    take: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<Option<rusqlite::Error>> {
+    let failed = |error: rusqlite::Error| Error::Corrupt {
+        what: format!("the table `{table}`"),
+        path: snapshot.path().to_owned(),
+        detail: error.to_string(),
+    };
+    let mut statement = snapshot.connection().prepare(sql).map_err(failed)?;
+    let rows = statement.query(parameters).map_err(failed)?;
+    pass_on(rows, take)
+}
+
+/// The rows before one that cannot be read are good. Those that follow are out of reach.
+fn pass_on(
+    mut rows: Rows<'_>,
+    mut take: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<Option<rusqlite::Error>> {
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => take(row)?,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+}
+
+/// The values of the rows that can be read.
+pub(crate) fn collect<T>(
+    snapshot: &Snapshot,
+    sql: &str,
+    parameters: impl Params,
+    mut value: impl FnMut(&Row<'_>) -> Option<T>,
+) -> Vec<T> {
+    let mut values = Vec::new();
+    // The closure cannot fail, and rows that cannot be read are left out.
+    let _ = for_each_row(snapshot, sql, parameters, |row| {
+        values.extend(value(row));
+        Ok(())
+    });
+    values
+}
+
+/// The value of the first row.
+pub(crate) fn first<T>(
+    snapshot: &Snapshot,
+    sql: &str,
+    parameters: impl Params,
+    value: impl FnOnce(&Row<'_>) -> Option<T>,
+) -> Option<T> {
+    let mut statement = snapshot.connection().prepare(sql).ok()?;
+    let found = statement.query_row(parameters, |row| Ok(value(row)));
+    found.ok().flatten()
 }
 
 /// The number of rows of a table; 0 if there is no such table.
 pub(crate) fn count(snapshot: &Snapshot, table: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM \"{}\"", table.replace('"', "\"\""));
-    let count: Option<i64> = snapshot
-        .connection()
-        .query_row(&sql, [], |row| row.get(0))
-        .ok();
+    let count = first(snapshot, &sql, [], |row| row.get::<_, i64>(0).ok());
     count
         .and_then(|count| u64::try_from(count).ok())
         .unwrap_or(0)

@@ -1,289 +1,60 @@
-//! A ChromaDB directory as a foreign palace, with the files that MemPalace keeps beside it.
+//! ChromaDB: a SQLite database with records, a queue of writes, and HNSW files with the vectors.
+//!
+//! Everything is read from the files alone. ChromaDB is not needed, nothing is locked, and reading
+//! leaves no trace in the directory. [`Directory`] opens one, [`Directory::survey`] says which
+//! records a collection has and where the vector of each is, and [`Diagnosis`] adds what is wrong.
+//! [`ChromaPalace`] is the importer. `loci-chroma` repairs a directory with what is read here.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+mod catalog;
+mod diagnosis;
+mod directory;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod hnsw;
+mod index_entries;
+mod lost_rows;
+mod palace;
+mod pickle;
+mod queue;
+mod records;
+mod seq;
+mod survey;
+mod tables;
 
-use loci_chroma::{Access, Candidate, CollectionRow, Diagnosis, Finding, Origin, Record};
-use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result, validate_collection_name};
+use crate::importer::{Importer, Places, Signs};
+use crate::mempalace;
 
-use crate::mempalace::{self, Companions};
-use crate::palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
-    VectorOrigin, added,
+pub use catalog::{CollectionRow, Version};
+pub use diagnosis::{Diagnosis, STALE};
+pub use directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
+pub use lost_rows::{Candidate, Evidence};
+pub use palace::ChromaPalace;
+pub use queue::{LOWEST_WATERMARK, NUMBER_HOLDER};
+pub use records::{MetadataLoss, Record};
+pub use seq::SeqId;
+pub use survey::{LiveRecord, Origin, Survey, VectorCounts};
+pub use tables::TABLES;
+
+/// The line of the table of importers.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "ChromaDB",
+    family: None,
+    mark: "`chroma.sqlite3`",
+    signs: Signs {
+        files: &[DATABASE],
+        writer: |directory| mempalace::has_written(directory).then_some("MemPalace on ChromaDB"),
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(ChromaPalace::open(path)?))),
+    usual_places: Places {
+        shared_home: &[".chroma"],
+        ..Places::NONE
+    },
 };
-use crate::stamp::Stamps;
 
-/// The key for a URI that ChromaDB keeps beside the metadata.
-const URI: &str = "uri";
-/// The maximum number of letters of a name that cannot be used unchanged. This many fit, whatever
-/// the letters are.
-const LONGEST_NAME: usize = 100;
-
-/// A diagnosed ChromaDB directory, ready to be read.
-pub struct ChromaPalace {
-    diagnosis: Diagnosis,
-    collections: Vec<ForeignCollection>,
-    companions: Companions,
-    findings: Vec<Finding>,
-    stamps: Stamps,
-}
-
-impl ChromaPalace {
-    /// Opens and diagnoses the directory from its files alone.
-    pub fn open(path: &Path) -> Result<Self> {
-        let stamps = Stamps::of(mempalace::companion_files(path));
-        let diagnosis = Diagnosis::of(path)?;
-        let companions = mempalace::companions(path);
-        let rows = diagnosis.directory.collections();
-        let mut seen: HashMap<String, usize> = HashMap::new();
-        let mut collections = Vec::new();
-        for (row, survey) in rows.iter().zip(&diagnosis.surveys) {
-            let mut target = target(row);
-            let times = seen.entry(target.clone()).or_default();
-            *times += 1;
-            if *times > 1 {
-                target = format!("{target}-{times}");
-            }
-            collections.push(ForeignCollection {
-                name: row.name.clone(),
-                target,
-                metric: row.metric,
-                dimension: survey.dimension,
-                embedder: embedder(row, survey.dimension, &companions),
-                records: survey.counts.records,
-            });
-        }
-        let findings = diagnosis
-            .all()
-            .chain(&companions.findings)
-            .cloned()
-            .collect();
-        Ok(Self {
-            diagnosis,
-            collections,
-            companions,
-            findings,
-            stamps,
-        })
-    }
-
-    /// The diagnosis of the directory.
-    pub fn diagnosis(&self) -> &Diagnosis {
-        &self.diagnosis
-    }
-}
-
-/// The Loci collection for these records. It depends only on the collection itself and never on its
-/// neighbours, so that a later import of a directory that has grown finds everything where it was
-/// put.
-fn target(row: &CollectionRow) -> String {
-    let name = if !row.is_in_default_database() {
-        let tenant = (row.tenant != "default_tenant").then_some(row.tenant.as_str());
-        let parts = [tenant, Some(&row.database), Some(&row.name)];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(".")
-    } else if row.name == mempalace::DRAWERS {
-        mempalace::TARGET.to_owned()
-    } else {
-        row.name.clone()
-    };
-    if validate_collection_name(&name).is_ok() {
-        return name;
-    }
-    // A damaged catalog may hold any name.
-    let letters = name.chars().filter(|letter| !letter.is_control());
-    let name: String = letters.take(LONGEST_NAME).collect();
-    match name.trim() {
-        "" => format!("unnamed-{}", row.id),
-        name => name.to_owned(),
-    }
-}
-
-/// The embedder of the vectors. MemPalace records it, ChromaDB records its embedding function, and
-/// MemPalace before that used ChromaDB's default.
-fn embedder(
-    row: &CollectionRow,
-    dimension: Option<usize>,
-    companions: &Companions,
-) -> Option<EmbedderIdentity> {
-    let is_mempalace = row.name == mempalace::DRAWERS || row.name == mempalace::CLOSETS;
-    let recorded = companions
-        .embedder_of(&row.name)
-        .filter(|identity| Some(identity.dimension) == dimension);
-    if let Some(identity) = recorded {
-        return Some(identity.clone());
-    }
-    let name = match (&row.embedding_function, is_mempalace) {
-        (Some(name), _) => name.clone(),
-        (None, true) => "default".to_owned(),
-        (None, false) => return None,
-    };
-    // The default function makes 384 numbers. Vectors of another length were supplied by the
-    // caller.
-    (name != "default" || dimension == Some(384)).then_some(EmbedderIdentity {
-        name,
-        dimension: dimension?,
-        digest: String::new(),
-    })
-}
-
-impl ForeignPalace for ChromaPalace {
-    fn kind(&self) -> Kind {
-        Kind::Chroma
-    }
-
-    fn path(&self) -> &Path {
-        self.diagnosis.directory.path()
-    }
-
-    fn writer(&self) -> String {
-        let release = self.diagnosis.directory.version().releases();
-        let is_mempalace = self
-            .collections
-            .iter()
-            .any(|collection| collection.name == mempalace::DRAWERS);
-        let program = if is_mempalace {
-            "MemPalace on ChromaDB"
-        } else {
-            "ChromaDB"
-        };
-        if release.starts_with(|first: char| first.is_ascii_digit()) {
-            format!("{program} {release}")
-        } else {
-            format!("{program}, {release}")
-        }
-    }
-
-    fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    fn collections(&self) -> &[ForeignCollection] {
-        &self.collections
-    }
-
-    fn vector_counts(&self, collection: usize) -> Option<VectorCounts> {
-        let counts = self.diagnosis.surveys.get(collection)?.counts;
-        Some(VectorCounts {
-            in_index: counts.in_segment,
-            in_queue: counts.in_queue,
-            set_aside: counts.in_sibling,
-            missing: counts.missing,
-        })
-    }
-
-    fn for_each_record(
-        &self,
-        collection: usize,
-        batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
-        let mut readout = Readout::default();
-        let Some(survey) = self.diagnosis.surveys.get(collection) else {
-            return Ok(readout);
-        };
-        self.diagnosis
-            .directory
-            .for_each_record(collection, survey, batch, &mut |records| {
-                readout.read += records.len() as u64;
-                take(
-                    records
-                        .into_iter()
-                        .map(|record| foreign(record, &mut readout))
-                        .collect(),
-                )
-            })?;
-        for id in &survey.unresolved {
-            readout.lose(
-                Some(id.clone()),
-                "its row is lost, and no text certainly belongs to it",
-            );
-        }
-        if matches!(
-            self.diagnosis.directory.snapshot().access(),
-            Access::Salvaged(_)
-        ) {
-            let uncertain: HashSet<&String> = survey.unresolved.iter().collect();
-            for id in survey.ghosts.iter().filter(|id| !uncertain.contains(id)) {
-                readout.lose(
-                    Some(id.clone()),
-                    "its record was lost with damaged pages of the database; only its vector is left",
-                );
-            }
-        }
-        if let Some(row) = self.diagnosis.directory.collections().get(collection) {
-            for key in row.metadata.0.keys() {
-                leave_collection_metadata(key, &mut readout);
-            }
-        }
-        if collection == 0 {
-            self.companions.count_unmapped(&mut readout);
-        }
-        Ok(readout)
-    }
-
-    fn candidates(&self) -> &[Candidate] {
-        // The diagnosis has already searched for them.
-        self.diagnosis.directory.candidates().unwrap_or_default()
-    }
-
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
-        self.companions.for_each_fact(batch, take)
-    }
-
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
-        self.companions.for_each_link(batch, take)
-    }
-
-    fn still_holds(&self) -> bool {
-        self.diagnosis.still_holds()
-            && Stamps::of(mempalace::companion_files(self.path())) == self.stamps
-    }
-}
-
-/// Counts metadata of a collection that is not imported. The metric is imported. The settings of
-/// ChromaDB's index count as one item.
-fn leave_collection_metadata(key: &str, readout: &mut Readout) {
-    match key.strip_prefix("hnsw:") {
-        Some("space") => {}
-        Some(_) => readout.leave("settings of ChromaDB's index"),
-        None => readout.leave(&format!("collection metadata `{key}`")),
-    }
-}
-
-fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
-    let mut metadata = record.metadata;
-    if let Some(uri) = record.uri {
-        if metadata.0.contains_key(URI) {
-            readout.leave("chroma:uri beside a key `uri`");
-        } else {
-            metadata.0.insert(URI.to_owned(), MetaValue::Str(uri));
-        }
-    }
-    for key in &record.unreadable {
-        readout.leave(&format!("metadata `{key}` without a readable value"));
-    }
-    if let Some(gone) = &record.gone {
-        readout.partial.push(LostRecord {
-            id: Some(record.id.clone()),
-            reason: gone.reason(),
-        });
-    }
-    ForeignRecord {
-        id: record.id,
-        document: record.document,
-        added: added(&metadata).or(record.added),
-        metadata,
-        origin: match record.origin {
-            Origin::Queue(_) => VectorOrigin::Exact,
-            Origin::Segment {
-                direction: true, ..
-            } => VectorOrigin::Direction,
-            Origin::Segment {
-                direction: false, ..
-            } => VectorOrigin::Scaled,
-            Origin::Sibling { .. } => VectorOrigin::SetAside,
-            Origin::Missing => VectorOrigin::Missing,
-        },
-        vector: record.vector,
-    }
+/// The number of ids in the bytes of an `index_metadata.pickle`. Damaged bytes give those that can
+/// be read.
+pub fn labelled_ids(bytes: &[u8]) -> u64 {
+    pickle::read(bytes).pairs.len() as u64
 }

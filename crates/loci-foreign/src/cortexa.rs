@@ -16,13 +16,44 @@ mod segments;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::Finding;
+use loci_core::finding::Finding;
 use loci_core::{DrawerRef, Fact, Link, LinkEnd, Metadata, Metric, Result};
 
-use crate::handing::Batches;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::batches::Batches;
+use crate::importer::{Importer, Places, Signs};
+use crate::importers::Kind;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
 use crate::stamp::Stamps;
 use replay::State;
+
+/// The line of the table of importers.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "CortexaDB",
+    family: None,
+    mark: "`cortexadb.wal`, `cortexadb.ckpt` or segment",
+    signs: Signs {
+        files: &["cortexadb.wal", "cortexadb.ckpt"],
+        directory: has_segments,
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(CortexaPalace::open(path)?))),
+    usual_places: Places {
+        home: &[".cortexadb"],
+        ..Places::NONE
+    },
+};
+
+/// Whether there are segment files, which may be left alone after log and checkpoint were lost.
+fn has_segments(directory: &Path) -> bool {
+    let listing = std::fs::read_dir(directory.join("segments"));
+    listing.into_iter().flatten().flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.strip_suffix(".seg").is_some_and(|number| {
+            number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
+}
 
 /// The Loci collection for everything.
 const TARGET: &str = "drawers";
@@ -104,35 +135,35 @@ impl ForeignPalace for CortexaPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
-        let mut readout = Readout::default();
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
+        let mut summary = ReadSummary::default();
         let Some(collection) = self.collections.get(collection) else {
-            return Ok(readout);
+            return Ok(summary);
         };
         let mut batches = Batches::new(batch, take);
         for (id, alive) in &self.state.memories {
             match self.state.entry(*id) {
                 Some(entry) => {
                     let from = alive.recovered_from;
-                    let record = records::record(&entry, from, collection.dimension, &mut readout);
+                    let record = records::record(&entry, from, collection.dimension, &mut summary);
                     batches.push(record)?;
                 }
-                None => readout.lose(
+                None => summary.lose(
                     Some(id.to_string()),
                     "its bytes cannot be read a second time",
                 ),
             }
         }
-        readout.read = batches.finish()?;
-        Ok(readout)
+        summary.read = batches.finish()?;
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, _batch: usize, _take: Take<'_, Fact>) -> Result<Readout> {
-        Ok(Readout::default())
+    fn for_each_fact(&self, _batch: usize, _take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
+        Ok(ReadSummary::default())
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         let mut batches = Batches::new(batch, take);
         let end = |id: u64| {
             LinkEnd::Drawer(DrawerRef {
@@ -148,13 +179,13 @@ impl ForeignPalace for CortexaPalace {
                 metadata: Metadata::default(),
             })?;
         }
-        Ok(Readout {
+        Ok(ReadSummary {
             read: batches.finish()?,
-            ..Readout::default()
+            ..ReadSummary::default()
         })
     }
 
-    fn still_holds(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         Stamps::of(files(&self.path)) == self.stamps
     }
 }

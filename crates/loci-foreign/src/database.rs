@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use loci_chroma::{Access, Finding, Fix, SAMPLE, Severity, Snapshot};
+use loci_core::finding::{Finding, Fix, SAMPLE, Severity};
+use loci_salvage::{Access, Snapshot};
 
 /// The findings of SQLite's own check and of the salvage. `program` owns the file.
 pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {

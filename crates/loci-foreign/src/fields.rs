@@ -3,7 +3,7 @@
 use loci_core::{MetaValue, Metadata};
 use serde_json::Value;
 
-use crate::palace::Readout;
+use crate::palace::ReadSummary;
 
 /// The maximum length of a key in bytes.
 const LONGEST_KEY: usize = 256;
@@ -11,7 +11,7 @@ const LONGEST_KEY: usize = 256;
 const SHOWN: usize = 64;
 
 /// Sets a key. A key that no palace can hold is counted as unmapped.
-pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, readout: &mut Readout) {
+pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, summary: &mut ReadSummary) {
     let kept = !key.is_empty()
         && key.len() <= LONGEST_KEY
         && !key.starts_with(['$', '#'])
@@ -21,7 +21,7 @@ pub(crate) fn put(metadata: &mut Metadata, key: &str, value: MetaValue, readout:
         metadata.0.insert(key.to_owned(), value);
     } else {
         let excerpt: String = key.chars().take(SHOWN).collect();
-        readout.leave(&format!("metadata key `{}`", excerpt.escape_debug()));
+        summary.leave(&format!("metadata key `{}`", excerpt.escape_debug()));
     }
 }
 
@@ -33,13 +33,18 @@ pub(crate) fn put_text(metadata: &mut Metadata, key: &str, text: Option<String>)
 }
 
 /// Sets a key to a JSON value. A value of a type that metadata lacks is kept as its JSON text.
-pub(crate) fn put_json(metadata: &mut Metadata, key: &str, value: &Value, readout: &mut Readout) {
+pub(crate) fn put_json(
+    metadata: &mut Metadata,
+    key: &str,
+    value: &Value,
+    summary: &mut ReadSummary,
+) {
     if value.is_null() {
         return;
     }
     let typed = typed(value).filter(|typed| typed.validate(key).is_ok());
     let typed = typed.unwrap_or_else(|| MetaValue::Str(value.to_string()));
-    put(metadata, key, typed, readout);
+    put(metadata, key, typed, summary);
 }
 
 fn typed(value: &Value) -> Option<MetaValue> {
@@ -66,24 +71,24 @@ mod tests {
 
     #[test]
     fn what_has_no_type_is_kept_as_its_text() {
-        let (mut metadata, mut readout) = (Metadata::default(), Readout::default());
-        put_json(&mut metadata, "nested", &json!({"a": [1]}), &mut readout);
-        put_json(&mut metadata, "mixed", &json!([1, "b"]), &mut readout);
-        put_json(&mut metadata, "list", &json!(["a", "b"]), &mut readout);
-        put_json(&mut metadata, "none", &json!(null), &mut readout);
+        let (mut metadata, mut summary) = (Metadata::default(), ReadSummary::default());
+        put_json(&mut metadata, "nested", &json!({"a": [1]}), &mut summary);
+        put_json(&mut metadata, "mixed", &json!([1, "b"]), &mut summary);
+        put_json(&mut metadata, "list", &json!(["a", "b"]), &mut summary);
+        put_json(&mut metadata, "none", &json!(null), &mut summary);
         assert_eq!(
             metadata.to_json_text(),
             r#"{"list":["a","b"],"mixed":"[1,\"b\"]","nested":"{\"a\":[1]}"}"#
         );
-        assert!(readout.unmapped.is_empty());
+        assert!(summary.unmapped.is_empty());
     }
 
     #[test]
     fn a_key_that_cannot_be_held_is_counted() {
-        let (mut metadata, mut readout) = (Metadata::default(), Readout::default());
-        put(&mut metadata, "$and", MetaValue::Int(1), &mut readout);
-        put(&mut metadata, "", MetaValue::Int(1), &mut readout);
+        let (mut metadata, mut summary) = (Metadata::default(), ReadSummary::default());
+        put(&mut metadata, "$and", MetaValue::Int(1), &mut summary);
+        put(&mut metadata, "", MetaValue::Int(1), &mut summary);
         assert!(metadata.0.is_empty());
-        assert_eq!(readout.unmapped.len(), 2);
+        assert_eq!(summary.unmapped.len(), 2);
     }
 }

@@ -1,17 +1,24 @@
-//! Recognises and reads the palaces of other programs, from their files alone. Never writes to
-//! them.
+//! Recognises and reads the stores of other programs, from their files alone. Never writes to them.
+//!
+//! [`recognise`] says what a path holds, and [`open`] gives a [`ForeignPalace`]: collections of
+//! records, facts, links, and findings about what is wrong. Each program has one file or folder and
+//! one line in `importers.rs`.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")
 )]
 #![forbid(unsafe_code)]
 
+mod batches;
 mod cells;
-mod chroma;
+pub mod chroma;
 mod cortexa;
 mod database;
 mod fields;
-mod handing;
+mod importer;
+mod importers;
+mod json_lines;
+mod loci;
 mod mempalace;
 mod memtomem;
 mod opening;
@@ -20,14 +27,14 @@ mod recognise;
 mod stamp;
 mod vector;
 
-pub use chroma::ChromaPalace;
+pub use chroma::{Candidate, ChromaPalace};
 pub use cortexa::CortexaPalace;
-pub use loci_chroma::shell_quoted;
+pub use importers::Kind;
 pub use mempalace::{Companions, ExactPalace, companions};
 pub use memtomem::MemtomemPalace;
 pub use opening::open;
 pub use palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
-    VectorOrigin,
+    ForeignCollection, ForeignPalace, ForeignRecord, LostRecord, OnBatch, ReadSummary,
+    VectorCounts, VectorOrigin,
 };
-pub use recognise::{Recognised, recognise, recognise_as, usual_places};
+pub use recognise::{Recognised, recognise, recognise_as, usual_place_names, usual_places};

@@ -11,15 +11,70 @@ mod tunnels;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Snapshot};
+use loci_core::finding::Finding;
 use loci_core::{Fact, Link, Result};
+use loci_salvage::Snapshot;
 
 use crate::database;
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::importer::{Importer, Places, Signs};
+use crate::importers::Kind;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
+use crate::recognise::{beginning, variable};
 use crate::stamp::Stamps;
 
 pub(crate) use companions::files as companion_files;
 pub use companions::{Companions, companions};
+
+/// The line of the table of importers, for the backend `sqlite_exact`. The places are those of every
+/// backend.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "MemPalace",
+    family: Some("mempalace"),
+    mark: "`sqlite_exact.sqlite3`",
+    signs: Signs {
+        files: &[EXACT],
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(ExactPalace::open(path)?))),
+    usual_places: Places {
+        variables: &[
+            "MEMPALACE_PALACE_PATH",
+            "MEMPALACE_PALACE",
+            "MEMPALACE_CONFIG_DIR",
+        ],
+        home: &[".mempalace"],
+        configuration: &["mempalace"],
+        configured,
+        ..Places::NONE
+    },
+};
+
+/// Files beside a ChromaDB database that only MemPalace writes.
+const BESIDE_CHROMA: [&str; 4] = [
+    "mempalace_embedder.json",
+    "knowledge_graph.sqlite3",
+    ".blob_seq_ids_migrated",
+    "logstream.sqlite3",
+];
+
+/// Whether MemPalace has written the ChromaDB database in this directory.
+pub(crate) fn has_written(directory: &Path) -> bool {
+    let mut files = BESIDE_CHROMA.iter().map(|name| directory.join(name));
+    files.any(|file| file.is_file())
+}
+
+/// The path of the palace according to MemPalace's configuration in this directory.
+fn configured(home: &Path) -> Option<PathBuf> {
+    let file = home.join("config.json");
+    let bytes = file.is_file().then(|| beginning(&file).ok()).flatten()?;
+    let configuration: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let named = configuration.get("palace_path")?.as_str()?;
+    let path = match named.strip_prefix("~/") {
+        Some(below) => PathBuf::from(variable("HOME")?).join(below),
+        None => PathBuf::from(named),
+    };
+    path.is_absolute().then_some(path)
+}
 
 /// The database file.
 pub(crate) const EXACT: &str = "sqlite_exact.sqlite3";
@@ -90,32 +145,32 @@ impl ForeignPalace for ExactPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
         let found = self
             .numbers
             .get(collection)
             .zip(self.collections.get(collection));
         let Some((number, described)) = found else {
-            return Ok(Readout::default());
+            return Ok(ReadSummary::default());
         };
-        let mut readout = exact::read(&self.snapshot, *number, described.dimension, batch, take)?;
+        let mut summary = exact::read(&self.snapshot, *number, described.dimension, batch, take)?;
         if collection == 0 {
-            self.companions.count_unmapped(&mut readout);
+            self.companions.count_unmapped(&mut summary);
         }
-        Ok(readout)
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
         self.companions.for_each_fact(batch, take)
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         self.companions.for_each_link(batch, take)
     }
 
-    fn still_holds(&self) -> bool {
-        self.snapshot.still_holds() && Stamps::of(companions::files(&self.path)) == self.stamps
+    fn is_unchanged(&self) -> bool {
+        self.snapshot.is_unchanged() && Stamps::of(companions::files(&self.path)) == self.stamps
     }
 }
 

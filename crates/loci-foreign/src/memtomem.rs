@@ -9,11 +9,41 @@ mod vectors;
 
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Snapshot};
+use loci_core::finding::Finding;
 use loci_core::{EmbedderIdentity, Fact, Link, Result};
+use loci_salvage::Snapshot;
 
-use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::importer::{Importer, Places, Signs};
+use crate::importers::Kind;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
 use vectors::VectorTable;
+
+/// The line of the table of importers.
+pub(crate) const IMPORTER: Importer = Importer {
+    program: "memtomem",
+    family: None,
+    mark: "`memtomem.db`",
+    signs: Signs {
+        files: &["memtomem.db"],
+        is_file: true,
+        content: |_, bytes| is_database(bytes),
+        ..Signs::NONE
+    },
+    open: Some(|path| Ok(Box::new(MemtomemPalace::open(path)?))),
+    usual_places: Places {
+        home: &[".memtomem"],
+        ..Places::NONE
+    },
+};
+
+/// Whether a file that begins with these bytes is an SQLite database with memtomem's tables.
+fn is_database(bytes: &[u8]) -> bool {
+    let mentions = |text: &str| {
+        let text = text.as_bytes();
+        bytes.windows(text.len()).any(|window| window == text)
+    };
+    bytes.starts_with(b"SQLite format 3\0") && mentions("_memtomem_meta") && mentions("chunks")
+}
 
 /// The Loci collection for everything.
 const TARGET: &str = "drawers";
@@ -54,12 +84,10 @@ impl MemtomemPalace {
 
 /// A value from memtomem's table of settings.
 fn noted(snapshot: &Snapshot, key: &str) -> Option<String> {
-    let mut statement =
-        crate::cells::prepare(snapshot, "SELECT value FROM _memtomem_meta WHERE key = ?1")?;
-    statement
-        .query_row([key], |row| Ok(crate::cells::filled(row, "value")))
-        .ok()
-        .flatten()
+    let sql = "SELECT value FROM _memtomem_meta WHERE key = ?1";
+    crate::cells::first(snapshot, sql, [key], |row| {
+        crate::cells::filled(row, "value")
+    })
 }
 
 fn embedder(snapshot: &Snapshot, dimension: Option<usize>) -> Option<EmbedderIdentity> {
@@ -98,25 +126,25 @@ impl ForeignPalace for MemtomemPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
         if collection >= self.collections.len() {
-            return Ok(Readout::default());
+            return Ok(ReadSummary::default());
         }
-        let mut readout = chunks::read(&self.snapshot, &self.vectors, batch, take)?;
-        tables::count_unmapped(&self.snapshot, &mut readout);
-        Ok(readout)
+        let mut summary = chunks::read(&self.snapshot, &self.vectors, batch, take)?;
+        tables::count_unmapped(&self.snapshot, &mut summary);
+        Ok(summary)
     }
 
-    fn for_each_fact(&self, _batch: usize, _take: Take<'_, Fact>) -> Result<Readout> {
-        Ok(Readout::default())
+    fn for_each_fact(&self, _batch: usize, _take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
+        Ok(ReadSummary::default())
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         links::read(&self.snapshot, batch, take)
     }
 
-    fn still_holds(&self) -> bool {
-        self.snapshot.still_holds()
+    fn is_unchanged(&self) -> bool {
+        self.snapshot.is_unchanged()
     }
 }

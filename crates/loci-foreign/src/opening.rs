@@ -1,17 +1,14 @@
-//! Opens a recognised palace.
+//! Opens a recognised store.
 
 use std::path::Path;
 
 use loci_core::{Error, Result};
 
-use crate::chroma::ChromaPalace;
-use crate::cortexa::CortexaPalace;
-use crate::mempalace::ExactPalace;
-use crate::memtomem::MemtomemPalace;
-use crate::palace::{ForeignPalace, Kind};
+use crate::importers::Kind;
+use crate::palace::ForeignPalace;
 use crate::recognise::{recognise, recognise_as};
 
-/// Opens the palace at `path` as `kind`, or as the recognised kind if none is given.
+/// Opens the store at `path` as `kind`, or as the recognised kind if none is given.
 pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
     let recognised = recognise(path)?;
     let found = match kind {
@@ -21,19 +18,26 @@ pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
             None => return Err(kind.not_at(path, recognised.as_ref())),
         },
     };
-    let place = found.as_ref().map_or(path, |found| found.path.as_path());
-    match found.as_ref().map(|found| found.kind) {
-        Some(Kind::CortexaDb) => Ok(Box::new(CortexaPalace::open(place)?)),
-        Some(Kind::Memtomem) => Ok(Box::new(MemtomemPalace::open(place)?)),
-        Some(Kind::SqliteExact) => Ok(Box::new(ExactPalace::open(place)?)),
-        Some(Kind::Chroma) => Ok(Box::new(ChromaPalace::open(place)?)),
-        Some(kind @ (Kind::Loci | Kind::JsonLines)) => Err(Error::UnsupportedCapability {
-            capability: format!("{kind:?}"),
-            reason: format!("`{}` is not read by this crate", place.display()),
-        }),
-        None => Err(Error::invalid(
+    let Some(found) = found else {
+        return Err(Error::invalid(
             format!("`{}`", path.display()),
-            "not a known palace; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON Lines",
-        )),
+            format!("not a known palace; known are {}", known_programs()),
+        ));
+    };
+    match found.kind.importer().open {
+        Some(open) => open(&found.path),
+        None => Err(Error::UnsupportedCapability {
+            capability: format!("{:?}", found.kind),
+            reason: format!("`{}` is not read by this crate", found.path.display()),
+        }),
+    }
+}
+
+/// The programs of the table in a sentence.
+fn known_programs() -> String {
+    let programs = Kind::programs();
+    match programs.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
     }
 }

@@ -1,76 +1,15 @@
-//! The interface of every foreign palace: collections of records, facts and links, and what could
+//! The interface of every foreign store: collections of records, facts and links, and what could
 //! not be read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use loci_chroma::{Candidate, Finding};
-use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
-use schemars::JsonSchema;
+use loci_core::finding::Finding;
+use loci_core::{EmbedderIdentity, Fact, Link, Metadata, Metric, Result};
 use serde::Serialize;
 
-use crate::recognise::Recognised;
-
-/// The kind of a palace. Each program has the word that `loci import` accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A ChromaDB directory, including MemPalace's.
-    Chroma,
-    /// MemPalace's `sqlite_exact` store.
-    SqliteExact,
-    /// A memtomem database.
-    Memtomem,
-    /// A CortexaDB directory.
-    #[serde(rename = "cortexadb")]
-    CortexaDb,
-    /// A Loci palace.
-    Loci,
-    /// JSON Lines, one record each.
-    #[serde(rename = "jsonl")]
-    JsonLines,
-}
-
-impl Kind {
-    /// The program that owns a palace of this kind.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Chroma => "ChromaDB",
-            Self::SqliteExact => "MemPalace",
-            Self::Memtomem => "memtomem",
-            Self::CortexaDb => "CortexaDB",
-            Self::Loci => "Loci",
-            Self::JsonLines => "JSON lines",
-        }
-    }
-
-    /// The file or content that identifies this kind.
-    fn mark(self) -> &'static str {
-        match self {
-            Self::Chroma => "`chroma.sqlite3`",
-            Self::SqliteExact => "`sqlite_exact.sqlite3`",
-            Self::Memtomem => "`memtomem.db`",
-            Self::CortexaDb => "`cortexadb.wal`, `cortexadb.ckpt` or segment",
-            Self::Loci => "`palace.sqlite3`",
-            Self::JsonLines => "line of JSON",
-        }
-    }
-
-    /// The error for a path that holds no palace of this kind.
-    pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
-        let instead = instead.map_or_else(String::new, |found| {
-            format!("; this looks like {}; omit the KIND argument", found.writer)
-        });
-        Error::invalid(
-            format!("`{}`", path.display()),
-            format!(
-                "not a palace of {}: there is no {}{instead}",
-                self.program(),
-                self.mark()
-            ),
-        )
-    }
-}
+use crate::chroma::Candidate;
+use crate::importers::Kind;
 
 /// A collection of a foreign palace.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +40,8 @@ pub enum VectorOrigin {
     /// Stored normalised; its length is lost.
     Direction,
     /// From quarantined index files.
-    SetAside,
+    #[serde(rename = "set_aside")]
+    Quarantined,
     /// Missing or unreliable.
     Missing,
 }
@@ -143,7 +83,7 @@ pub(crate) fn added(metadata: &Metadata) -> Option<i64> {
 
 /// The result of a read, besides the items passed to the callback.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Readout {
+pub struct ReadSummary {
     /// The number of records, facts or links passed to the callback.
     pub read: u64,
     /// Items that existed and could not be read.
@@ -154,7 +94,7 @@ pub struct Readout {
     pub unmapped: BTreeMap<String, u64>,
 }
 
-impl Readout {
+impl ReadSummary {
     /// Notes an item that could not be read.
     pub(crate) fn lose(&mut self, id: Option<String>, reason: impl Into<String>) {
         self.lost.push(LostRecord {
@@ -186,7 +126,7 @@ pub struct LostRecord {
 }
 
 /// Receives a batch. An error stops the read.
-pub type Take<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
+pub type OnBatch<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
 
 /// A foreign palace, opened from its files alone.
 pub trait ForeignPalace {
@@ -210,16 +150,16 @@ pub trait ForeignPalace {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout>;
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary>;
     /// Texts that may belong to records whose id is lost. Only ChromaDB directories have them.
     fn candidates(&self) -> &[Candidate] {
         &[]
     }
     /// Passes its facts to `take`.
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout>;
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary>;
     /// Passes its links to `take`.
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout>;
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary>;
     /// Whether the files are unchanged since they were opened.
-    fn still_holds(&self) -> bool;
+    fn is_unchanged(&self) -> bool;
 }

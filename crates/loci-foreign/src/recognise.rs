@@ -1,51 +1,45 @@
-//! Recognises files by their names and first bytes, without opening a palace. Only MemPalace's
-//! configuration is read, because it names the path of its palace.
+//! Recognises stores by the names and first bytes of their files, without opening a store. Walks the
+//! table of importers.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use loci_chroma::DATABASE;
 use loci_core::{Error, Result, serialize_path};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 
-use crate::mempalace::EXACT;
-use crate::palace::Kind;
+use crate::importer::Places;
+use crate::importers::Kind;
 
-/// The first bytes of every SQLite database.
-const SQLITE: &[u8] = b"SQLite format 3\0";
 /// How many bytes of a file are read. The schema of a small database begins within them.
-const LOOKED_AT: u64 = 4 << 20;
-/// The database of a Loci palace.
-const LOCI: &str = "palace.sqlite3";
+pub(crate) const BEGINNING_BYTES: u64 = 4 << 20;
 /// The subdirectory in which MemPalace keeps its palace.
 const INNER: &str = "palace";
-/// memtomem's database.
-const MEMTOMEM: &str = "memtomem.db";
-/// Files that identify a CortexaDB directory.
-const CORTEXA: [&str; 2] = ["cortexadb.wal", "cortexadb.ckpt"];
-/// Files beside a ChromaDB database that only MemPalace writes.
-const MEMPALACE: [&str; 4] = [
-    "mempalace_embedder.json",
-    "knowledge_graph.sqlite3",
-    ".blob_seq_ids_migrated",
-    "logstream.sqlite3",
-];
 
 /// The result of recognition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recognised {
-    /// The kind of the palace.
+    /// The kind of the store.
     pub kind: Kind,
-    /// The path to open: the given directory or file, or the palace inside it.
+    /// The path to open: the given directory or file, or the store inside it.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// The program that probably wrote it.
     pub writer: String,
 }
 
-/// Recognises the palace at `path`; `None` if it is not a known kind. Fails only if the path does
+impl Recognised {
+    fn new(kind: Kind, path: &Path) -> Self {
+        let writer = (kind.importer().signs.writer)(path).unwrap_or_else(|| kind.program());
+        Self {
+            kind,
+            path: path.to_owned(),
+            writer: writer.to_owned(),
+        }
+    }
+}
+
+/// Recognises the store at `path`; `None` if it is not a known kind. Fails only if the path does
 /// not exist or cannot be read.
 pub fn recognise(path: &Path) -> Result<Option<Recognised>> {
     let info = std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
@@ -61,71 +55,85 @@ pub fn recognise(path: &Path) -> Result<Option<Recognised>> {
         .or_else(elsewhere))
 }
 
-/// The path of the palace according to MemPalace's configuration in this directory.
-fn configured(home: &Path) -> Option<PathBuf> {
-    let file = home.join("config.json");
-    let bytes = file.is_file().then(|| beginning(&file).ok()).flatten()?;
-    let configuration: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    let named = configuration.get("palace_path")?.as_str()?;
-    let path = match named.strip_prefix("~/") {
-        Some(below) => PathBuf::from(variable("HOME")?).join(below),
-        None => PathBuf::from(named),
-    };
-    path.is_absolute().then_some(path)
-}
-
-/// An environment variable that is set and not empty.
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// Recognises `path` as a palace of this kind, whatever else it holds. A file that is said to be
-/// memtomem's or JSON Lines is accepted as such.
+/// Recognises `path` as a store of this kind, whatever else it holds. If stores of this kind are
+/// single files, any file is accepted.
 pub fn recognise_as(path: &Path, kind: Kind) -> Result<Option<Recognised>> {
     let info = std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
     if info.is_dir() {
         return Ok(directory_of(kind, path).or_else(|| directory_of(kind, &path.join(INNER))));
     }
-    if matches!(kind, Kind::Memtomem | Kind::JsonLines) {
-        return Ok(info.is_file().then(|| Recognised {
-            kind,
-            path: path.to_owned(),
-            writer: kind.program().to_owned(),
-        }));
+    if kind.importer().signs.is_file {
+        return Ok(info.is_file().then(|| Recognised::new(kind, path)));
     }
-    let around = around(path);
-    let name = path.file_name().unwrap_or_default();
-    Ok((kind_of_file(name) == Some(kind))
-        .then(|| directory_of(kind, around))
-        .flatten())
+    Ok(named_by_file(kind, path))
 }
 
-/// The default paths of the programs that hold a recognisable palace.
+/// The default paths of the programs that hold a recognisable store.
 pub fn usual_places() -> Vec<PathBuf> {
     let home = variable("HOME").map(PathBuf::from);
     let configuration = variable("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| home.as_ref().map(|home| home.join(".config")));
-    let mut places: Vec<PathBuf> = [
-        "MEMPALACE_PALACE_PATH",
-        "MEMPALACE_PALACE",
-        "MEMPALACE_CONFIG_DIR",
-    ]
-    .iter()
-    .filter_map(|name| variable(name).map(PathBuf::from))
-    .collect();
-    if let Some(home) = &home {
-        let below = [".mempalace", ".memtomem", ".cortexadb", ".chroma"];
-        places.extend(below.iter().map(|name| home.join(name)));
-    }
-    places.extend(configuration.map(|path| path.join("mempalace")));
+    let mut places: Vec<PathBuf> = known(|of| of.variables)
+        .filter_map(|name| variable(name).map(PathBuf::from))
+        .collect();
+    places.extend(
+        home.iter()
+            .flat_map(|home| below_home().map(|name| home.join(name))),
+    );
+    places.extend(
+        configuration
+            .iter()
+            .flat_map(|path| known(|of| of.configuration).map(|name| path.join(name))),
+    );
     let elsewhere: Vec<PathBuf> = places.iter().filter_map(|home| configured(home)).collect();
     places.extend(elsewhere);
     places_among(places)
 }
 
-/// Those of `places` that hold a recognisable palace, without duplicates.
+/// The directories of [`usual_places`] as people write them, such as `~/.mempalace`.
+pub fn usual_place_names() -> Vec<String> {
+    let home = below_home().map(|name| format!("~/{name}"));
+    let configuration = known(|of| of.configuration).map(|name| format!("~/.config/{name}"));
+    home.chain(configuration).collect()
+}
+
+/// The names of usual places in the home directory.
+fn below_home() -> impl Iterator<Item = &'static str> {
+    known(|of| of.home).chain(known(|of| of.shared_home))
+}
+
+/// One kind of names of usual places, of all programs.
+fn known(
+    names: fn(&'static Places) -> &'static [&'static str],
+) -> impl Iterator<Item = &'static str> {
+    let importers = Kind::ALL.iter().map(|kind| kind.importer());
+    importers.flat_map(move |importer| names(&importer.usual_places).iter().copied())
+}
+
+/// An environment variable that is set and not empty.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The first bytes of a file.
+pub(crate) fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loci_files::foreign::open(path)?
+        .take(BEGINNING_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The path of the store that a program's configuration in this directory names.
+fn configured(home: &Path) -> Option<PathBuf> {
+    Kind::ALL
+        .iter()
+        .find_map(|kind| (kind.importer().usual_places.configured)(home))
+}
+
+/// Those of `places` that hold a recognisable store, without duplicates.
 fn places_among(places: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for place in places {
@@ -138,132 +146,52 @@ fn places_among(places: Vec<PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-/// The kinds of directories by precedence.
-const KINDS: [Kind; 5] = [
-    Kind::Loci,
-    Kind::Chroma,
-    Kind::SqliteExact,
-    Kind::CortexaDb,
-    Kind::Memtomem,
-];
-
 fn directory(path: &Path) -> Option<Recognised> {
-    KINDS.iter().find_map(|kind| directory_of(*kind, path))
+    Kind::ALL.iter().find_map(|kind| directory_of(*kind, path))
 }
 
-/// The directory as a palace of this kind, if it holds the files of that kind.
+/// The directory as a store of this kind, if it has the signs of that kind.
 fn directory_of(kind: Kind, path: &Path) -> Option<Recognised> {
-    let holds = |name: &str| path.join(name).is_file();
-    let (is_so, file) = match kind {
-        Kind::Loci => (holds(LOCI), None),
-        Kind::Chroma => (holds(DATABASE), None),
-        Kind::SqliteExact => (holds(EXACT), None),
-        Kind::CortexaDb => (
-            CORTEXA.iter().any(|name| holds(name)) || holds_segments(path),
-            None,
-        ),
-        Kind::Memtomem => (holds(MEMTOMEM), Some(MEMTOMEM)),
-        Kind::JsonLines => (false, None),
-    };
-    let is_mempalace = kind == Kind::Chroma && MEMPALACE.iter().any(|name| holds(name));
-    is_so.then(|| Recognised {
-        kind,
-        path: file.map_or_else(|| path.to_owned(), |file| path.join(file)),
-        writer: if is_mempalace {
-            "MemPalace on ChromaDB".to_owned()
-        } else {
-            kind.program().to_owned()
-        },
-    })
+    let signs = &kind.importer().signs;
+    let file = signs
+        .files
+        .iter()
+        .map(|name| path.join(name))
+        .find(|file| file.is_file());
+    match file {
+        Some(file) if signs.is_file => Some(Recognised::new(kind, &file)),
+        Some(_) => Some(Recognised::new(kind, path)),
+        None => (signs.directory)(path).then(|| Recognised::new(kind, path)),
+    }
 }
 
-/// Whether there are segment files, which may be left alone after log and checkpoint were lost.
-fn holds_segments(path: &Path) -> bool {
-    let listing = std::fs::read_dir(path.join("segments"));
-    listing.into_iter().flatten().flatten().any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.strip_suffix(".seg").is_some_and(|number| {
-            number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    })
-}
-
+/// Recognises a file by its content, or else by its name: the first page of a store may be damaged.
 fn file(path: &Path) -> Result<Option<Recognised>> {
     let bytes = beginning(path).map_err(|error| Error::io("cannot read", path, error))?;
-    let name = path.file_name().unwrap_or_default();
-    let around = around(path);
-    let recognised = |kind: Kind| {
-        Ok(Some(Recognised {
-            kind,
-            path: path.to_owned(),
-            writer: kind.program().to_owned(),
-        }))
-    };
-    if bytes.starts_with(SQLITE) {
-        let mentions = |text: &str| {
-            let text = text.as_bytes();
-            bytes.windows(text.len()).any(|window| window == text)
-        };
-        if mentions("_memtomem_meta") && mentions("chunks") {
-            return recognised(Kind::Memtomem);
-        }
-    }
-    // A palace may be named by its file, even if the first page of that file is damaged.
-    if name == MEMTOMEM {
-        return recognised(Kind::Memtomem);
-    }
-    if let Some(kind) = kind_of_file(name) {
-        return Ok(directory_of(kind, around));
-    }
-    let lines = path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl") || extension == "ndjson");
-    if lines || begins_with_a_record(&bytes) {
-        return recognised(Kind::JsonLines);
-    }
-    Ok(None)
+    let kind = Kind::ALL
+        .iter()
+        .find(|kind| (kind.importer().signs.content)(path, &bytes));
+    Ok(match kind {
+        Some(kind) => Some(Recognised::new(*kind, path)),
+        None => Kind::ALL.iter().find_map(|kind| named_by_file(*kind, path)),
+    })
 }
 
-/// The parent directory of a file.
-fn around(path: &Path) -> &Path {
-    match path.parent() {
+/// The store that a file of this name belongs to.
+fn named_by_file(kind: Kind, path: &Path) -> Option<Recognised> {
+    let signs = &kind.importer().signs;
+    let name = path.file_name()?;
+    if !signs.files.iter().any(|file| name == *file) {
+        return None;
+    }
+    if signs.is_file {
+        return Some(Recognised::new(kind, path));
+    }
+    let around = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
-    }
-}
-
-/// The kind of directory that a file of this name belongs to.
-fn kind_of_file(name: &OsStr) -> Option<Kind> {
-    let named = [
-        (LOCI, Kind::Loci),
-        (DATABASE, Kind::Chroma),
-        (EXACT, Kind::SqliteExact),
-    ];
-    let cortexa = CORTEXA.map(|file| (file, Kind::CortexaDb));
-    named
-        .into_iter()
-        .chain(cortexa)
-        .find(|(file, _)| name == *file)
-        .map(|(_, kind)| kind)
-}
-
-/// Whether the first line is a JSON object. For a line that is longer than the bytes read, only the
-/// first byte is checked.
-fn begins_with_a_record(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = text.trim_ascii_start();
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_cut = line.len() == text.len() && bytes.len() as u64 == LOOKED_AT;
-    line.starts_with(b"{") && (is_cut || serde_json::from_slice::<IgnoredAny>(line).is_ok())
-}
-
-fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    loci_files::foreign::open(path)?
-        .take(LOOKED_AT)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+    };
+    directory_of(kind, around)
 }
 
 #[cfg(test)]

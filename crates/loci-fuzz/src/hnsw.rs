@@ -1,7 +1,7 @@
 //! Target `hnsw`: the four files of a vector segment of ChromaDB.
 
-use loci_chroma::fuzzing::read_segment;
 use loci_core::Metric;
+use loci_foreign::chroma::fuzzing::read_segment;
 
 use crate::input::Input;
 use crate::scratch;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use loci_chroma::fuzzing::{Labels, read_pickle};
+use loci_foreign::chroma::fuzzing::{Labels, read_pickle};
 
 use crate::input::Input;
 

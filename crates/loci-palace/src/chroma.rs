@@ -1,18 +1,20 @@
 //! ChromaDB directories that are repaired in place, for users who keep using ChromaDB.
 
+mod models;
+
 use std::path::Path;
 
-use loci_chroma::Finding;
 pub use loci_chroma::{
-    Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
-    RepairReport, SetAside, quarantine,
+    Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RenamedDirectory,
+    RepairOptions, RepairReport, quarantine,
 };
 use loci_core::Result;
+use loci_core::finding::Finding;
 use loci_foreign::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::rescue::diagnose;
+use crate::diagnosis::diagnose;
 use crate::{ForeignFinding, Severity};
 
 /// The result of repairing a ChromaDB directory, and the problems that remain.

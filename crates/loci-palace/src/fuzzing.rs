@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use loci_core::Result;
 
-use crate::import::lines::Lines;
+use crate::import::json_lines::lines::Lines;
 use crate::record::{JsonLine, JsonRelation};
 
 /// The outcome of a line: the line as an export writes it, or the error.

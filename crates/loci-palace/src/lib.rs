@@ -32,11 +32,13 @@ pub mod chroma;
 mod config;
 mod creation;
 mod detail;
+mod diagnosis;
 pub mod diary;
 mod embedders;
 pub mod export;
 pub mod facts;
 mod fence;
+mod foreign_embedder;
 pub mod forget;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
@@ -56,7 +58,6 @@ pub mod query;
 mod record;
 pub mod reembed;
 pub mod repair;
-pub mod rescue;
 pub mod restore;
 pub mod rewrite;
 pub mod runs;
@@ -79,13 +80,19 @@ pub use checkup::{
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
 pub use detail::{Detail, Flag, Moment, Nullable};
+pub use diagnosis::{CollectionSummary, Diagnosis, diagnose};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use fence::{Fence, ORDERS, instruction_like};
-pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
+pub use import::OnConflict;
+pub use import::foreign::{
+    Answer as ForeignImportReport, FindingCounts, ImportProgress, ImportedCollection, LostPiece,
+    Phase, RelationsReport, Request as ForeignImportOptions, candidates_file,
+};
+pub use import::json_lines::{Answer as ImportReport, Loss, RenamedWing, Request as ImportOptions};
 pub use links::Taxonomy;
 pub use location::{directory_of, display_location, palace_of};
-pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::clock::new_id;
+pub use loci_core::finding::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::*;
 pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
@@ -96,9 +103,9 @@ pub use loci_files::scratch::{
     before_first as before_private_copy, remove_all as remove_private_copies,
 };
 pub use loci_foreign::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
-    Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
-    shell_quoted, usual_places,
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, OnBatch,
+    ReadSummary, Recognised, VectorCounts, VectorOrigin, open as open_foreign, recognise,
+    recognise_as, usual_place_names, usual_places,
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;
@@ -118,11 +125,6 @@ pub use mine::agent_folders;
 pub use moment::parse_moment;
 pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;
-pub use rescue::{
-    Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, ImportProgress,
-    ImportedCollection, LostPiece, Phase, RelationsReport, Request as RescueOptions,
-    candidates_file, diagnose,
-};
 pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,

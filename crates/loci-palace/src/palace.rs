@@ -15,8 +15,8 @@ use loci_sqlite::SqliteBackend;
 use crate::config::{Config, name_in_variable};
 use crate::creation::refuse_among_other_files;
 use crate::embedders::{Embedders, Purpose, Resolved};
+use crate::foreign_embedder::known_embedder;
 use crate::machine;
-use crate::rescue::known_maker;
 use crate::secrets::{self, MaskingCollection, MaskingRelations, Policy};
 
 pub use loci_core::DEFAULT_COLLECTION;
@@ -114,7 +114,7 @@ impl Configured {
         registry.register(Arc::new(
             SqliteBackend::new(durability).on_machine(options.machine_source()),
         ));
-        registry.register(Arc::new(ChromaBackend::new(known_maker)));
+        registry.register(Arc::new(ChromaBackend::new(known_embedder)));
         registry.extend(&options.backends);
         Ok(registry)
     }

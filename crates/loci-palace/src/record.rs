@@ -57,7 +57,7 @@ pub struct JsonRecord {
     /// The mined source it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The note of a rescue about a text without a certain id. It is for people; the import ignores
+    /// The note of an import about a text without a certain id. It is for people; the import ignores
     /// it.
     #[serde(default, skip_serializing)]
     pub candidate: Option<IgnoredAny>,

@@ -6,6 +6,9 @@
 //! the meantime, and checks what the values mean. SQLite keeps no checksums, so a changed byte
 //! inside a value cannot be detected here.
 //!
+//! [`Snapshot`] opens a database of another program as of one moment, without a lock and without a
+//! trace. It uses SQLite, and falls back to reading page by page.
+//!
 //! ```no_run
 //! use loci_salvage::{DatabaseFile, Value};
 //!
@@ -38,6 +41,7 @@ mod record;
 mod report;
 mod scan;
 mod schema;
+pub mod snapshot;
 mod tree;
 mod wal;
 mod wal_index;
@@ -50,4 +54,5 @@ pub use record::Value;
 pub use report::{Damage, MAX_DAMAGES, Report};
 pub use scan::{IndexRecord, Record};
 pub use schema::SchemaEntry;
+pub use snapshot::{Access, Snapshot, Table};
 pub use wal_index::WAL_INDEX_HEADER_BYTES;

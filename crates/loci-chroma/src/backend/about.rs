@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::{Error, MetaValue, Result};
+use loci_foreign::chroma::DATABASE;
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::MIRROR_VERSION;
-use crate::directory::DATABASE;
 
 const FILE: &str = "mirror.json";
 

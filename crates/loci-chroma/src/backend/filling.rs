@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_core::clock::nanoseconds;
+use loci_core::finding::Severity;
 use loci_core::{
     Backend, Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Existing,
     History, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, MAX_DIMENSION,
     Outcome, PalaceRef, Result, Selection, validate_collection_name,
 };
+use loci_foreign::chroma::{CollectionRow, DATABASE, Directory, Record, Survey};
 use loci_sqlite::SqliteBackend;
 
 use super::about::{About, AboutCollection};
@@ -17,11 +19,6 @@ use super::duplicates::Duplicates;
 use super::fitting::{Fitted, Losses};
 use super::recency::Recency;
 use super::{KnownEmbedders, embedder_of};
-use crate::catalog::CollectionRow;
-use crate::directory::{DATABASE, Directory};
-use crate::finding::Severity;
-use crate::records::Record;
-use crate::survey::Survey;
 
 /// A drawer that is written and deleted again, to fix the dimension of a collection without
 /// vectors.

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use loci_core::{Error, Result};
+use loci_foreign::chroma::DATABASE;
 use xxhash_rust::xxh3::Xxh3;
-
-use crate::directory::DATABASE;
 
 /// The version of the mirror format. A change makes all mirrors be rebuilt.
 pub(super) const MIRROR_VERSION: u32 = 3;

@@ -4,8 +4,7 @@ use loci_core::{
     Batch, MAX_DOCUMENT_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MetaValue, Metadata, validate_id,
     validate_metadata, validate_vector,
 };
-
-use crate::records::Record;
+use loci_foreign::chroma::Record;
 
 /// The key under which ChromaDB keeps the URI of a record.
 const URI: &str = "chroma:uri";
@@ -151,7 +150,7 @@ fn is_taken(id: &str, metadata: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::survey::Origin;
+    use loci_foreign::chroma::Origin;
 
     fn record(vector: &[f32]) -> Record {
         Record {
@@ -163,7 +162,7 @@ mod tests {
             origin: Origin::Missing,
             added: None,
             unreadable: vec!["lost".into()],
-            gone: None,
+            metadata_loss: None,
         }
     }
 

@@ -5,18 +5,18 @@
 //! up with one mirror. A mirror that is damaged in any way is built again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{
     Backend, Collection, CollectionInfo, CollectionOptions, Error, PalaceRef, Result, Warning,
 };
+use loci_foreign::chroma::Directory;
 use loci_sqlite::SqliteBackend;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::about::{About, AboutCollection};
 use super::{KnownEmbedders, cache, filling, fingerprint};
-use crate::directory::Directory;
 
 /// How often a directory that changes during the read is read again.
 const ATTEMPTS: usize = 5;

@@ -5,12 +5,10 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{Batch, Collection, MAX_BATCH_RECORDS, MetaValue, MetadataPatch, Result};
+use loci_foreign::chroma::{Directory, SeqId, Survey};
+use loci_salvage::snapshot::unreadable;
 
 use super::fitting::Fitted;
-use crate::directory::Directory;
-use crate::seq::SeqId;
-use crate::snapshot::unreadable;
-use crate::survey::Survey;
 
 /// The key of the mark.
 const MARK: &str = "loci:changed";

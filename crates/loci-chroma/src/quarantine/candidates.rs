@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use loci_foreign::chroma::{DATABASE, DRIFT, Directory, INDEX_DATA};
+
 use super::Quarantined;
-use crate::directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
 use crate::repair::is_damaged;
 
 /// A directory of index files.

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
+use loci_salvage::snapshot::{COMPANIONS, beside};
 
-use super::aside::free_name;
-use crate::snapshot::{COMPANIONS, beside};
+use super::renames::free_name;
 
 /// Copies the database and its companion files, and syncs them.
 pub(super) fn make(database: &Path, stamp: &str) -> Result<PathBuf> {
@@ -57,21 +57,45 @@ pub(super) fn put_in_place(made: &Path, database: &Path) -> Result<()> {
 
 /// Moves the backup back to the name of the database.
 pub(super) fn restore(backup: &Path, database: &Path) -> Result<()> {
-    // A journal or log of the repaired database must go first: SQLite would apply it to the
-    // restored one. The backup is complete and durable until the renames below.
-    for companion in COMPANIONS {
-        let stale = beside(database, companion);
-        if stale.exists() {
-            std::fs::remove_file(&stale)
-                .map_err(|source| Error::io("cannot remove", stale, source))?;
+    for step in restore_steps(backup, database) {
+        match step {
+            Step::Remove(stale) => std::fs::remove_file(&stale)
+                .map_err(|source| Error::io("cannot remove", stale, source))?,
+            Step::Rename(from, to) => rename(&from, &to)?,
+            Step::Sync => sync_parent(database)?,
         }
     }
-    // The database comes first, then its companion files. A crash in between leaves them beside the
+    Ok(())
+}
+
+/// A step of [`restore`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf),
+    /// Makes the steps so far durable.
+    Sync,
+}
+
+/// The steps of [`restore`]. A power failure may keep later renames and lose earlier ones, unless
+/// there is a sync between them. A journal must never be beside a database that it does not belong
+/// to: SQLite would apply it.
+pub(super) fn restore_steps(backup: &Path, database: &Path) -> Vec<Step> {
+    // The journal or log of the repaired database goes first. The backup is complete and durable
+    // until the renames.
+    let mut steps: Vec<Step> = COMPANIONS
+        .iter()
+        .map(|companion| beside(database, companion))
+        .filter(|stale| stale.exists())
+        .map(Step::Remove)
+        .collect();
+    steps.push(Step::Sync);
+    // The database comes next, then its companion files. A crash in between leaves them beside the
     // name of the backup.
     for (from, to) in pairs(backup, database) {
-        rename(&from, &to)?;
+        steps.extend([Step::Rename(from, to), Step::Sync]);
     }
-    sync_parent(database)
+    steps
 }
 
 /// Removes a backup that is not needed.

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use loci_core::{Error, Result};
+use loci_foreign::chroma::DATABASE;
+use loci_salvage::snapshot::unreadable;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
@@ -77,7 +79,7 @@ pub(super) fn fingerprint(connection: &Connection) -> Result<Vec<String>> {
         }
         Ok(print)
     };
-    read().map_err(|error| failed(Path::new(crate::directory::DATABASE), "reading", &error))
+    read().map_err(|error| failed(Path::new(DATABASE), "reading", &error))
 }
 
 /// Whether a table of this name exists.
@@ -111,9 +113,7 @@ pub(super) fn failed(path: &Path, doing: &str, error: &rusqlite::Error) -> Error
         Some(ErrorCode::DiskFull) => Error::Full {
             path: path.to_owned(),
         },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            crate::snapshot::unreadable(path, error)
-        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => unreadable(path, error),
         _ => Error::Internal {
             doing: format!("{doing} `{}`", path.display()),
             detail: error.to_string(),

@@ -7,14 +7,14 @@ mod schema;
 use std::path::Path;
 
 use loci_core::{Advice, Error, Result};
+use loci_foreign::chroma::Directory;
+use loci_salvage::Snapshot;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::plan::Work;
 use super::report::Change;
 use super::{database, records, steps};
-use crate::directory::Directory;
-use crate::snapshot::Snapshot;
 
 /// The entry of the report.
 pub(super) fn change() -> Change {

@@ -5,15 +5,14 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Metadata, Result};
+use loci_foreign::chroma::{Candidate, Directory};
 use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::aside::free_name_ending;
 use super::backup::sync_parent;
 use super::plan::Work;
-use crate::directory::Directory;
-use crate::lost_rows::Candidate;
+use super::renames::free_name_ending;
 
 /// The ending of these file names.
 const ENDING: &str = ".jsonl";

@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use loci_core::{Embedder, Error, Result};
-
-use crate::directory::Directory;
-use crate::survey::{Live, Origin, Survey};
+use loci_foreign::chroma::{Directory, LiveRecord, Origin, Survey};
 
 /// How many texts are embedded at a time.
 const BATCH: usize = 64;
@@ -40,7 +38,7 @@ impl Models {
         let Some(Some(model)) = self.0.get(collection) else {
             return Ok(HashMap::new());
         };
-        let (positions, live): (Vec<usize>, Vec<&Live>) = survey
+        let (positions, live): (Vec<usize>, Vec<&LiveRecord>) = survey
             .live
             .iter()
             .enumerate()

@@ -4,16 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use loci_core::Result;
+use loci_core::finding::{Finding, FindingCode, Severity, counted};
+use loci_foreign::chroma::{CollectionRow, Directory, LiveRecord, Origin, SeqId, Survey};
+use loci_salvage::Access;
 
 use super::models::Models;
 use super::report::{CollectionRepair, RepairReport};
 use super::spool::Spool;
-use crate::catalog::CollectionRow;
-use crate::directory::Directory;
-use crate::finding::{Finding, FindingCode, Severity, counted};
-use crate::seq::SeqId;
-use crate::snapshot::Access;
-use crate::survey::{Live, Origin, Survey};
 
 /// Findings about a collection that a new index does not fix.
 const NOT_OF_THE_INDEX: [FindingCode; 13] = [
@@ -74,7 +71,7 @@ pub(crate) struct Plan {
     pub(crate) row: CollectionRow,
     /// The position among the collections of the directory.
     pub(super) index: usize,
-    pub(crate) live: Vec<Live>,
+    pub(crate) live: Vec<LiveRecord>,
     /// Positions in `live` of the records without a vector. They are moved into a file.
     pub(super) moved: Vec<usize>,
     /// How far the records have consumed the queue, according to the survey.
@@ -221,7 +218,7 @@ impl Plan {
     }
 
     /// The records that are moved into a file.
-    pub(super) fn moved(&self) -> impl Iterator<Item = &Live> {
+    pub(super) fn moved(&self) -> impl Iterator<Item = &LiveRecord> {
         self.moved
             .iter()
             .filter_map(|position| self.live.get(*position))

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use loci_core::{Error, Result};
+use loci_foreign::chroma::{DATABASE, NUMBER_HOLDER};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::database;
@@ -15,8 +16,6 @@ use super::plan::{Plan, Work};
 use super::report::Change;
 use super::sequence::stored;
 use super::spool::Spool;
-use crate::directory::DATABASE;
-use crate::queue::NUMBER_HOLDER;
 
 const UPSERT: i64 = 2;
 const DELETE: i64 = 3;

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use loci_core::finding::Finding;
 use loci_core::{serialize_optional_path, serialize_path};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::Finding;
 
 /// The result of a repair, or its plan in a dry run.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
@@ -32,7 +31,7 @@ pub struct RepairReport {
     #[schemars(with = "Option<String>")]
     pub backup: Option<PathBuf>,
     /// Segment directories that were renamed.
-    pub set_aside: Vec<SetAside>,
+    pub set_aside: Vec<RenamedDirectory>,
     /// The JSON Lines file with records that have no vector and were moved out of the database.
     /// Absent if there were none, and in a dry run.
     #[serde(serialize_with = "serialize_optional_path")]
@@ -110,7 +109,7 @@ pub struct CollectionRepair {
 
 /// A directory that was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SetAside {
+pub struct RenamedDirectory {
     /// The old path.
     #[serde(serialize_with = "serialize_path")]
     #[schemars(with = "String")]

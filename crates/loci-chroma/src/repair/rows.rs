@@ -1,5 +1,6 @@
 //! Restores lost rows of `embeddings` for records that are certain.
 
+use loci_foreign::chroma::LiveRecord;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::database::has_table;
@@ -7,7 +8,6 @@ use super::plan::{Plan, Work};
 use super::records::number;
 use super::report::Change;
 use super::sequence::stored;
-use crate::survey::Live;
 
 /// Inserts the rows, with the numbers that their metadata uses.
 pub(super) fn make(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
@@ -32,7 +32,7 @@ fn insert(
     work: &Work,
     plan: &Plan,
     segment: &str,
-    live: &Live,
+    live: &LiveRecord,
 ) -> Result<()> {
     let row = match live.row {
         Some(row) => row,

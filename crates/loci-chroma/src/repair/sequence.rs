@@ -1,6 +1,7 @@
 //! Converts sequence numbers to integers: blobs of old versions, and numbers that a wrong
 //! conversion produced.
 
+use loci_foreign::chroma::SeqId;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
@@ -8,7 +9,6 @@ use rusqlite::{Connection, Result};
 use super::database::has_table;
 use super::records::number;
 use super::report::Change;
-use crate::seq::SeqId;
 
 /// Registers `sequence_number(value)`, which returns the number that a stored value means, or NULL.
 pub(super) fn register(connection: &Connection) -> Result<()> {

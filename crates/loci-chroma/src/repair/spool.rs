@@ -8,9 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
 use loci_core::{Error, Metric, Result};
-
-use crate::directory::Directory;
-use crate::survey::{Live, Survey};
+use loci_foreign::chroma::{Directory, LiveRecord, Survey};
 
 /// Plausible norms of vectors.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
@@ -120,7 +118,7 @@ impl Spool {
 fn bytes_of(
     directory: &Directory,
     survey: &Survey,
-    live: &Live,
+    live: &LiveRecord,
     metric: Metric,
 ) -> Result<Option<Vec<u8>>> {
     if !live.is_stored() {

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use loci_core::Result;
+use loci_foreign::chroma::DATABASE;
 use rusqlite::Connection;
 
 use super::plan::Work;
@@ -13,7 +14,6 @@ use super::report::Change;
 use super::{
     database, pending, queue, records, removed, restore, rows, sequence, tables, watermarks,
 };
-use crate::directory::DATABASE;
 
 /// Counts the changes.
 pub(super) fn count(connection: &Connection, work: &Work) -> Result<Vec<Change>> {

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::backup::Step;
 use super::*;
 
 /// A copy of a small directory that ChromaDB 0.6.3 wrote, with a truncated header.
 fn damaged() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let palace = folder.path().join("palace");
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/chroma-0.6-flushed/now");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../loci-foreign/tests/fixtures/chroma-0.6-flushed/now");
     copy::copy_directory(&fixture, &palace).unwrap();
     let directory = Directory::open(&palace).unwrap();
     let segment = directory.collections()[0].vector_segment.clone().unwrap();
@@ -127,4 +128,62 @@ fn there_is_a_database_at_every_moment_of_its_replacement() {
     backup::put_in_place(&made, &database).unwrap();
     assert_eq!(std::fs::read(&database).unwrap(), b"new");
     assert_eq!(std::fs::read(&backup).unwrap(), b"old");
+}
+
+/// The journal was renamed together with its database. After a power failure it could be beside the
+/// repaired database, which SQLite would then roll back.
+#[test]
+fn a_restored_journal_follows_its_database_only_after_a_sync() {
+    let home = tempfile::tempdir().unwrap();
+    let [database, journal, backup] = [
+        "chroma.sqlite3",
+        "chroma.sqlite3-journal",
+        "chroma.sqlite3.backup-20260101-000000",
+    ]
+    .map(|name| home.path().join(name));
+    let backup_journal = home
+        .path()
+        .join("chroma.sqlite3.backup-20260101-000000-journal");
+    for path in [&database, &journal, &backup, &backup_journal] {
+        std::fs::write(path, path.as_os_str().as_encoded_bytes()).unwrap();
+    }
+    let steps = backup::restore_steps(&backup, &database);
+    assert_eq!(
+        steps,
+        [
+            Step::Remove(journal.clone()),
+            Step::Sync,
+            Step::Rename(backup.clone(), database.clone()),
+            Step::Sync,
+            Step::Rename(backup_journal.clone(), journal.clone()),
+            Step::Sync,
+        ]
+    );
+    backup::restore(&backup, &database).unwrap();
+    for (path, content) in [(&database, &backup), (&journal, &backup_journal)] {
+        assert_eq!(
+            std::fs::read(path).unwrap(),
+            content.as_os_str().as_encoded_bytes()
+        );
+    }
+    assert!(!backup.exists() && !backup_journal.exists());
+}
+
+/// If a segment could not be renamed back, the error that started it all was lost.
+#[test]
+fn an_undo_that_fails_reports_the_first_error_too() {
+    let home = tempfile::tempdir().unwrap();
+    let mut report = RepairReport {
+        set_aside: vec![RenamedDirectory {
+            from: home.path().join("segment"),
+            to: home.path().join("missing"),
+        }],
+        ..RepairReport::default()
+    };
+    let first = Error::invalid("segment", "the verification failed");
+    let (backup, database) = (home.path().join("backup"), home.path().join(DATABASE));
+    let error = undo(first, &mut report, &backup, &database).to_string();
+    for part in ["the verification failed", "missing", "backup"] {
+        assert!(error.contains(part), "{error}");
+    }
 }

@@ -1,10 +1,10 @@
 //! Reads the result back and compares every record, and every written vector bit for bit.
 
 use loci_core::{Error, Result};
+use loci_foreign::chroma::Directory;
 
 use super::plan::{Plan, Work};
 use super::spool::Digest;
-use crate::directory::Directory;
 
 /// Fails if the directory holds less than was recovered.
 pub(super) fn verify(work: &Work) -> Result<()> {

@@ -4,13 +4,13 @@
 //! SQLite, the next write cannot get a higher one, so the watermark is lowered. The queue is not
 //! raised to it.
 
+use loci_foreign::chroma::{LOWEST_WATERMARK, NUMBER_HOLDER};
 use rusqlite::{Connection, Result, params};
 
 use super::database::has_table;
 use super::plan::Work;
 use super::report::Change;
 use super::sequence::stored;
-use crate::queue::{LOWEST_WATERMARK, NUMBER_HOLDER};
 
 /// Lowers watermarks that no write ever had as its number, and removes the rows that hold such
 /// numbers.

@@ -1,4 +1,4 @@
-//! Directories that the real chromadb wrote, damaged, and how Loci and the real chromadb read them.
+//! Directories that the real chromadb wrote, damaged, repaired, and served by the backend.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -15,22 +15,11 @@
 
 mod answers;
 mod backend;
-mod best;
-mod candidates;
-mod catalogue;
+#[path = "../../../loci-foreign/tests/chroma_scenes/mod.rs"]
+mod chroma_scenes;
 mod contract;
-mod damage;
-mod expected;
-mod hostile;
-mod lengths;
-mod lost_rows;
-mod metadata;
-mod peer;
 mod quarantine;
-mod random;
 mod repair;
-mod scene;
-mod segments;
-mod survey;
-mod swapped;
 mod written;
+
+use chroma_scenes::{best, damage, expected, peer, reading, scene, twins};

@@ -10,8 +10,8 @@ use rusqlite::Connection;
 
 use crate::damage::case;
 use crate::peer::judge;
-use crate::repair::{contents, vectors};
-use crate::scene::{DATA, DATABASE, Scene};
+use crate::repair::vectors;
+use crate::scene::{DATA, DATABASE, Scene, contents};
 
 const UUID: &str = "6fb673b9-9fca-432e-b1f5-6c64ae9a3642";
 

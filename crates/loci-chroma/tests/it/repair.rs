@@ -2,42 +2,27 @@
 //! is disturbed.
 
 mod disturbed;
+mod hostile;
+mod lost_rows;
+mod metadata;
 mod moved;
+mod segments;
+mod swapped;
 mod tables;
 mod watermarks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use loci_chroma::{Directory, RepairOptions, RepairReport, repair};
+use loci_chroma::{RepairOptions, RepairReport, repair};
+use loci_foreign::chroma::Directory;
 
 use crate::best::Best;
 use crate::damage::{Case, case};
 use crate::expected::{Expected, ExpectedRecord, close};
 use crate::peer::judge;
-use crate::scene::Scene;
-
-/// Every file below a directory, with its bytes.
-pub fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![directory.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.metadata().unwrap().len() < 1 << 28 {
-                let name = path.strip_prefix(directory).unwrap().to_owned();
-                found.insert(name, fs::read(path).unwrap());
-            } else {
-                let name = path.strip_prefix(directory).unwrap().to_owned();
-                found.insert(name, b"a sparse file".to_vec());
-            }
-        }
-    }
-    found
-}
+use crate::scene::{Scene, contents};
 
 /// The lines of a JSON Lines file.
 pub fn lines(path: &Path) -> Vec<serde_json::Value> {

@@ -20,7 +20,7 @@ use loci_palace::{
     CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, recognise, shell_quoted,
 };
 
-pub(crate) use elsewhere::{PLACES, usual as usual_places};
+pub(crate) use elsewhere::{places as place_names, usual as usual_places};
 pub(crate) use findings::grave;
 use findings::{describe, harmed_by_opening};
 
@@ -52,10 +52,7 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
     match kind {
         ForeignKind::Loci => everything::of_palace(path, deep, session),
         ForeignKind::JsonLines => lines::run(path),
-        ForeignKind::Chroma
-        | ForeignKind::SqliteExact
-        | ForeignKind::Memtomem
-        | ForeignKind::CortexaDb => {
+        kind => {
             let spinner = session.printer.spinner();
             spinner.set_message(format!("reading {}", path.display()));
             let diagnosis = diagnose(path, Some(kind));

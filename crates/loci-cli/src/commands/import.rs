@@ -17,17 +17,6 @@ use crate::failure::{Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// Formats by the names that people type, including those of `doctor`. MemPalace has two kinds of
-/// stores, so its files decide.
-const KINDS: [(&str, Option<ForeignKind>); 6] = [
-    ("chroma", Some(ForeignKind::Chroma)),
-    ("mempalace", None),
-    ("sqlite_exact", Some(ForeignKind::SqliteExact)),
-    ("memtomem", Some(ForeignKind::Memtomem)),
-    ("cortexadb", Some(ForeignKind::CortexaDb)),
-    ("jsonl", Some(ForeignKind::JsonLines)),
-];
-
 /// Losses shown to people; JSON has them all.
 const SHOWN_LOSSES: usize = 20;
 
@@ -55,12 +44,25 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
     }
 }
 
+/// Formats by the names that people type, including those of `doctor`. If a program has several
+/// kinds of stores, its own name stands for all of them, and the files decide.
+fn formats() -> Vec<(&'static str, Option<ForeignKind>)> {
+    let importable = |kind: &&ForeignKind| **kind != ForeignKind::Loci;
+    let mut formats = Vec::new();
+    for kind in ForeignKind::ALL.iter().filter(importable) {
+        formats.extend(kind.family().map(|name| (name, None)));
+        formats.push((kind.name(), Some(*kind)));
+    }
+    formats
+}
+
 /// The path to import and its format; `None` if no path was given.
 fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>> {
     let Some(first) = &arguments.kind else {
         return Ok(None);
     };
-    let named = KINDS.iter().find(|(name, _)| first == name);
+    let formats = formats();
+    let named = formats.iter().find(|(name, _)| first == name);
     let Some(path) = &arguments.path else {
         let path = PathBuf::from(first);
         if path == Path::new("-") {
@@ -75,13 +77,16 @@ fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>>
         };
     };
     match named {
-        None => Err(Failure::usage(
-            format!("unknown format `{}`", first.display()),
-            format!(
-                "known formats: {}; `loci import PATH` detects them",
-                KINDS.map(|(name, _)| name).join(", ")
-            ),
-        )),
+        None => {
+            let names: Vec<&str> = formats.iter().map(|(name, _)| *name).collect();
+            Err(Failure::usage(
+                format!("unknown format `{}`", first.display()),
+                format!(
+                    "known formats: {}; `loci import PATH` detects them",
+                    names.join(", ")
+                ),
+            ))
+        }
         Some((_, Some(kind))) => Ok(Some((*kind, path.clone()))),
         Some((_, None)) => recognised(path).map(Some),
     }
@@ -104,12 +109,13 @@ pub(crate) fn unknown(path: &Path) -> Failure {
         Err(error) if path.is_dir() => return Error::io("cannot read", path, error).into(),
         Err(_) => "it is a file of another kind".into(),
     };
+    let absent: Vec<String> = ForeignKind::ALL
+        .iter()
+        .map(|kind| format!("no {} ({})", kind.mark(), kind.program()))
+        .collect();
     Error::invalid(
         format!("`{}`", path.display()),
-        format!(
-            "format not recognised: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
-             database, no `cortexadb.wal`, no `palace.sqlite3`, no JSON lines; {seen}"
-        ),
+        format!("format not recognised: {}; {seen}", absent.join(", ")),
     )
     .into()
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::rescue::Old;
+use crate::chroma_directories::Old;
 use crate::support::Dir;
 
 /// A directory whose index files are five hours older than the database.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::chroma_directories::Old;
 use crate::old_palaces::fixture;
-use crate::rescue::Old;
 use crate::support::{Dir, lines, texts};
 
 /// Diagnoses whatever the exit code is.
@@ -260,7 +260,7 @@ fn a_collection_lands_in_the_same_place_whatever_is_beside_it() {
     let dir = Dir::new();
     let old = Old::queued(&dir);
     let all = old.path.with_extension("all");
-    crate::rescue::copy(&old.path, &all);
+    crate::chroma_directories::copy(&old.path, &all);
     let sql = rusqlite::Connection::open(old.database()).unwrap();
     sql.execute_batch(
         "PRAGMA foreign_keys = OFF;

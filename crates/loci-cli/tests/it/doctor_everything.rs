@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::rescue::Old;
+use crate::chroma_directories::Old;
 use crate::support::{Dir, texts};
 
 /// Words of every text that a round trip writes.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::rescue::Old;
+use crate::chroma_directories::Old;
 use crate::support::{Dir, texts};
 
 /// A directory of 0.6, whose labels are in no order, without some rows and without the entries that hold their texts.

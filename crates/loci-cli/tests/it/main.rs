@@ -12,6 +12,7 @@
 
 mod add;
 mod backup;
+mod chroma_directories;
 mod chroma_repair;
 mod clients;
 mod configuration;
@@ -56,7 +57,6 @@ mod read_only;
 mod reading_only;
 mod reads;
 mod reembed;
-mod rescue;
 mod salvaged;
 mod search;
 mod search_in;

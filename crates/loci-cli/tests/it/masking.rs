@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::chroma_directories::copy;
 use crate::hooks::{Scene, exchange};
 use crate::mcp::client::Client;
 use crate::mine::put;
-use crate::rescue::copy;
 use crate::support::{Dir, lines};
 
 /// Letters and digits drawn by lot, always the same for one seed.
@@ -210,7 +210,7 @@ const WRITINGS: [(&str, Writing); 21] = [
 /// A ChromaDB directory, one of whose documents is this text.
 fn chroma_with(dir: &Dir, text: &str) -> std::path::PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../loci-chroma/tests/fixtures/chroma-0.6-flushed/now");
+        .join("../loci-foreign/tests/fixtures/chroma-0.6-flushed/now");
     let old = dir.path("old");
     copy(&from, &old);
     let database = rusqlite::Connection::open(old.join("chroma.sqlite3")).unwrap();

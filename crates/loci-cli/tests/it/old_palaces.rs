@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::rescue::{Old, copy};
+use crate::chroma_directories::{Old, copy};
 use crate::support::{Dir, texts};
 
 /// A copy of a fixture of crates/loci-foreign, and what its own program said was in it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rescue::Old;
+use crate::chroma_directories::Old;
 use crate::support::{Dir, Ran, texts};
 
 /// The answer of a command on a ChromaDB directory.

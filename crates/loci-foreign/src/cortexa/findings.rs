@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity};
+use loci_core::finding::{Finding, Severity};
 
 use super::replay::State;
 use crate::database;

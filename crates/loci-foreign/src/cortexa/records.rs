@@ -7,7 +7,7 @@ use loci_core::{MetaValue, Metadata};
 
 use super::decode::Entry;
 use super::replay::State;
-use crate::palace::{ForeignRecord, Readout, VectorOrigin};
+use crate::palace::{ForeignRecord, ReadSummary, VectorOrigin};
 use crate::{fields, vector};
 
 /// CortexaDB's default collection.
@@ -33,7 +33,7 @@ pub(super) fn record(
     entry: &Entry<'_>,
     recovered_from: Option<&str>,
     dimension: Option<usize>,
-    readout: &mut Readout,
+    summary: &mut ReadSummary,
 ) -> ForeignRecord {
     let id = entry.id.to_string();
     let vector = match entry.vector {
@@ -41,16 +41,16 @@ pub(super) fn record(
         Some(bytes) => match vector::read(bytes, dimension) {
             Ok(vector) => Some(vector),
             Err(problem) => {
-                readout.lose(Some(id.clone()), format!("its vector {problem}"));
+                summary.lose(Some(id.clone()), format!("its vector {problem}"));
                 None
             }
         },
     };
     let text = String::from_utf8_lossy(entry.content);
     if matches!(text, std::borrow::Cow::Owned(_)) {
-        readout.leave("content_encoding");
+        summary.leave("content_encoding");
     }
-    let metadata = metadata(entry, recovered_from, readout);
+    let metadata = metadata(entry, recovered_from, summary);
     ForeignRecord {
         id,
         document: Some(text.into_owned()),
@@ -66,11 +66,15 @@ pub(super) fn record(
 
 /// The metadata of an entry. User keys are kept. CortexaDB's own fields get another key if theirs
 /// is taken.
-fn metadata(entry: &Entry<'_>, recovered_from: Option<&str>, readout: &mut Readout) -> Metadata {
+fn metadata(
+    entry: &Entry<'_>,
+    recovered_from: Option<&str>,
+    summary: &mut ReadSummary,
+) -> Metadata {
     let mut metadata = Metadata::default();
     for (key, value) in &entry.metadata {
         let value = MetaValue::Str((*value).to_owned());
-        fields::put(&mut metadata, key, value, readout);
+        fields::put(&mut metadata, key, value, summary);
     }
     let mut add = |key: &str, value: MetaValue| {
         let key = if metadata.0.contains_key(key) {
@@ -88,10 +92,10 @@ fn metadata(entry: &Entry<'_>, recovered_from: Option<&str>, readout: &mut Reado
         .and_then(|seconds| Timestamp::from_second(seconds).ok());
     match moment {
         Some(moment) => add("authored_at", MetaValue::Str(moment.to_string())),
-        None => readout.leave("created_at"),
+        None => summary.leave("created_at"),
     }
     if !entry.importance.is_finite() {
-        readout.leave("importance");
+        summary.leave("importance");
     } else if entry.importance != 0.0 {
         add("importance", MetaValue::Float(f64::from(entry.importance)));
     }

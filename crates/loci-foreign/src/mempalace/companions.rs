@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Fix, Severity};
+use loci_core::finding::{Finding, Fix, Severity};
 use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
 use serde_json::Value;
 
 use super::{graph, tunnels};
+use crate::batches::Batches;
 use crate::database;
-use crate::handing::Batches;
-use crate::palace::{LostRecord, Readout, Take};
+use crate::palace::{LostRecord, OnBatch, ReadSummary};
 
 /// The maximum size of a JSON file. MemPalace's own are a few hundred kilobytes.
 const LARGEST: u64 = 64 << 20;
@@ -41,7 +41,7 @@ pub struct Companions {
     /// Tunnels that could not be read.
     pub lost_links: Vec<LostRecord>,
     /// Everything else that could not be read or has no place in Loci.
-    pub readout: Readout,
+    pub summary: ReadSummary,
     /// Problems and notes.
     pub findings: Vec<Finding>,
 }
@@ -53,35 +53,35 @@ impl Companions {
     }
 
     /// Passes the facts to `take`.
-    pub fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+    pub fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
         let mut batches = Batches::new(batch, take);
         for fact in &self.facts {
             batches.push(fact.clone())?;
         }
-        Ok(Readout {
+        Ok(ReadSummary {
             read: batches.finish()?,
-            lost: self.readout.lost.clone(),
-            ..Readout::default()
+            lost: self.summary.lost.clone(),
+            ..ReadSummary::default()
         })
     }
 
     /// Passes the links to `take`.
-    pub fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    pub fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         let mut batches = Batches::new(batch, take);
         for link in &self.links {
             batches.push(link.clone())?;
         }
-        Ok(Readout {
+        Ok(ReadSummary {
             read: batches.finish()?,
             lost: self.lost_links.clone(),
-            ..Readout::default()
+            ..ReadSummary::default()
         })
     }
 
-    /// Adds the unmapped fields to a readout.
-    pub fn count_unmapped(&self, readout: &mut Readout) {
-        for (field, count) in &self.readout.unmapped {
-            readout.leave_many(field, *count);
+    /// Adds the unmapped fields to a summary.
+    pub fn count_unmapped(&self, summary: &mut ReadSummary) {
+        for (field, count) in &self.summary.unmapped {
+            summary.leave_many(field, *count);
         }
     }
 }
@@ -109,7 +109,7 @@ pub fn companions(directory: &Path) -> Companions {
     for home in homes(directory) {
         for name in UNMAPPED {
             if home.join(name).exists() {
-                found.readout.leave(&format!("file `{name}`"));
+                found.summary.leave(&format!("file `{name}`"));
             }
         }
     }

@@ -1,16 +1,16 @@
 //! Reads the store `sqlite_exact`: collections and documents in one SQLite database, vectors as
 //! little-endian f32.
 
-use loci_chroma::{Finding, Severity, Snapshot, Table};
-use loci_core::{EmbedderIdentity, Error, MAX_DIMENSION, Metadata, Metric, Result};
-use loci_salvage::Value as Cell;
+use loci_core::finding::{Finding, Severity};
+use loci_core::{EmbedderIdentity, MAX_DIMENSION, Metadata, Metric, Result};
+use loci_salvage::{Snapshot, Table, Value as Cell};
 use rusqlite::Row;
 use serde_json::Value;
 
 use super::companions::Companions;
 use super::target;
-use crate::handing::Batches;
-use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin, added};
+use crate::batches::Batches;
+use crate::palace::{ForeignCollection, ForeignRecord, OnBatch, ReadSummary, VectorOrigin, added};
 use crate::{cells, fields, vector};
 
 /// The tables to salvage if SQLite cannot read the file.
@@ -33,6 +33,7 @@ pub(super) const WANTED: &[Table] = &[
                 ] if usize::try_from(*dimension).is_ok_and(|dimension| dimension == vector.len() / 4)
             )
         },
+        key_index: None,
     },
     Table {
         name: "collections",
@@ -48,11 +49,13 @@ pub(super) const WANTED: &[Table] = &[
                 ]
             )
         },
+        key_index: None,
     },
     Table {
         name: "meta",
         sql: "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
         fits: |_| false,
+        key_index: None,
     },
 ];
 
@@ -72,18 +75,13 @@ pub(super) fn collections(
     let mut numbers = Vec::new();
     let mut found = Vec::new();
     for sql in [sql.as_str(), orphaned] {
-        let Some(mut statement) = cells::prepare(snapshot, sql) else {
-            continue;
-        };
-        let Ok(mut rows) = statement.query([]) else {
-            continue;
-        };
-        while let Ok(Some(row)) = rows.next() {
-            let Some(number) = cells::integer(row, "id") else {
-                continue;
-            };
+        let rows = cells::collect(snapshot, sql, [], |row| {
+            let number = cells::integer(row, "id")?;
+            Some((number, collection(row, number, snapshot, companions)))
+        });
+        for (number, collection) in rows {
             numbers.push(number);
-            found.push(collection(row, number, snapshot, companions));
+            found.push(collection);
         }
     }
     (numbers, found)
@@ -117,13 +115,9 @@ fn embedder(
     collection: &str,
     dimension: Option<usize>,
 ) -> Option<EmbedderIdentity> {
-    let noted = cells::prepare(snapshot, "SELECT value FROM meta WHERE key = ?1").and_then(
-        |mut statement| {
-            let key = format!("embedder_model:{collection}");
-            let read = |row: &Row<'_>| Ok(cells::filled(row, "value"));
-            statement.query_row([key], read).ok().flatten()
-        },
-    );
+    let key = format!("embedder_model:{collection}");
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    let noted = cells::first(snapshot, sql, [key], |row| cells::filled(row, "value"));
     match (noted, dimension) {
         (Some(name), Some(dimension)) => Some(EmbedderIdentity {
             name,
@@ -134,21 +128,55 @@ fn embedder(
     }
 }
 
+/// What of a document is lost, and why.
+enum Loss {
+    /// Its vector. The phrase says why.
+    Vector(String),
+    Metadata,
+    /// Everything, because its id is empty.
+    Document,
+    /// This document and all that follow it.
+    Rest(rusqlite::Error),
+}
+
+impl Loss {
+    fn reason(&self) -> String {
+        match self {
+            Self::Vector(problem) => format!("its vector {problem}"),
+            Self::Metadata => "its metadata is damaged".into(),
+            Self::Document => "a row of the table `documents` has no id".into(),
+            Self::Rest(error) => format!("the rest of the table `documents`: {error}"),
+        }
+    }
+}
+
+/// Losses with the id of the document, if it is known.
+type Losses = Vec<(Option<String>, Loss)>;
+
 /// Passes the documents of a collection to a callback.
 pub(super) fn read(
     snapshot: &Snapshot,
     collection: i64,
     dimension: Option<usize>,
     batch: usize,
-    take: Take<'_, ForeignRecord>,
-) -> Result<Readout> {
-    let mut readout = Readout::default();
+    take: OnBatch<'_, ForeignRecord>,
+) -> Result<ReadSummary> {
+    let (mut summary, losses) = read_with_losses(snapshot, collection, dimension, batch, take)?;
+    for (id, loss) in losses {
+        summary.lose(id, loss.reason());
+    }
+    Ok(summary)
+}
+
+fn read_with_losses(
+    snapshot: &Snapshot,
+    collection: i64,
+    dimension: Option<usize>,
+    batch: usize,
+    take: OnBatch<'_, ForeignRecord>,
+) -> Result<(ReadSummary, Losses)> {
+    let (mut summary, mut losses) = (ReadSummary::default(), Losses::new());
     let mut batches = Batches::new(batch, take);
-    let failed = |error: rusqlite::Error| Error::Corrupt {
-        what: "the table `documents`".into(),
-        path: snapshot.path().to_owned(),
-        detail: error.to_string(),
-    };
     let wanted = [
         "id",
         "document",
@@ -161,36 +189,36 @@ pub(super) fn read(
     let columns = cells::list(snapshot, "documents", &wanted);
     let sql =
         format!("SELECT {columns} FROM documents t WHERE t.collection_id = ?1 ORDER BY t._rowid_");
-    let mut statement = snapshot.connection().prepare(&sql).map_err(failed)?;
-    let mut rows = statement.query([collection]).map_err(failed)?;
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => {
-                if let Some(record) = record(row, dimension, &mut readout) {
-                    batches.push(record)?;
-                }
-            }
-            Ok(None) => break,
-            // The rows so far are good. Those that follow are out of reach.
-            Err(error) => {
-                readout.lose(None, format!("the rest of the table `documents`: {error}"));
-                break;
-            }
-        }
-    }
-    readout.read = batches.finish()?;
-    Ok(readout)
+    let unread =
+        cells::for_each_row_of(
+            "documents",
+            snapshot,
+            &sql,
+            [collection],
+            |row| match record(row, dimension, &mut summary, &mut losses) {
+                Some(record) => batches.push(record),
+                None => Ok(()),
+            },
+        )?;
+    losses.extend(unread.map(|error| (None, Loss::Rest(error))));
+    summary.read = batches.finish()?;
+    Ok((summary, losses))
 }
 
-fn record(row: &Row<'_>, dimension: Option<usize>, readout: &mut Readout) -> Option<ForeignRecord> {
+fn record(
+    row: &Row<'_>,
+    dimension: Option<usize>,
+    summary: &mut ReadSummary,
+    losses: &mut Losses,
+) -> Option<ForeignRecord> {
     let Some(id) = cells::filled(row, "id") else {
-        readout.lose(None, "a row of the table `documents` has no id");
+        losses.push((None, Loss::Document));
         return None;
     };
     let vector = match vector_of(row, dimension) {
         Ok(vector) => Some(vector),
         Err(problem) => {
-            readout.lose(Some(id.clone()), format!("its vector {problem}"));
+            losses.push((Some(id.clone()), Loss::Vector(problem)));
             None
         }
     };
@@ -199,10 +227,10 @@ fn record(row: &Row<'_>, dimension: Option<usize>, readout: &mut Readout) -> Opt
     match serde_json::from_str(&text) {
         Ok(Value::Object(pairs)) => {
             for (key, value) in &pairs {
-                fields::put_json(&mut metadata, key, value, readout);
+                fields::put_json(&mut metadata, key, value, summary);
             }
         }
-        _ => readout.lose(Some(id.clone()), "its metadata is damaged"),
+        _ => losses.push((Some(id.clone()), Loss::Metadata)),
     }
     for key in ["created_at", "updated_at"] {
         if metadata.get(key).is_none() {
@@ -243,15 +271,18 @@ pub(super) fn findings(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, collection) in numbers.iter().zip(collections) {
-        let lost = lost_of(snapshot, *number, collection.dimension);
-        let (vectors, other): (Vec<String>, Vec<String>) = lost
+        let mut none = |_| Ok(());
+        let read = read_with_losses(snapshot, *number, collection.dimension, 1000, &mut none);
+        let (vectors, other): (Losses, Losses) = read
+            .map(|(_, losses)| losses)
+            .unwrap_or_default()
             .into_iter()
-            .partition(|reason| reason.contains("its vector"));
+            .partition(|(_, loss)| matches!(loss, Loss::Vector(_)));
         if !vectors.is_empty() {
             findings.push(
                 Finding::new("vectors_damaged", Severity::Error, "vectors cannot be used")
                     .of(&collection.name)
-                    .list("documents", vectors)
+                    .list("documents", described(vectors))
                     .then("MemPalace leaves the documents out of its answers, or fails"),
             );
         }
@@ -263,16 +294,13 @@ pub(super) fn findings(
                     "metadata or ids cannot be read",
                 )
                 .of(&collection.name)
-                .list("documents", other)
+                .list("documents", described(other))
                 .then("MemPalace treats the metadata of these documents as empty"),
             );
         }
     }
     let sql = "SELECT count(*) AS documents FROM documents WHERE collection_id NOT IN (SELECT id FROM collections)";
-    let orphaned = cells::prepare(snapshot, sql).and_then(|mut statement| {
-        let read = |row: &Row<'_>| Ok(cells::integer(row, "documents"));
-        statement.query_row([], read).ok().flatten()
-    });
+    let orphaned = cells::first(snapshot, sql, [], |row| cells::integer(row, "documents"));
     if let Some(orphaned) = orphaned.filter(|orphaned| *orphaned > 0) {
         findings.push(
             Finding::new(
@@ -287,11 +315,8 @@ pub(super) fn findings(
     findings
 }
 
-fn lost_of(snapshot: &Snapshot, number: i64, dimension: Option<usize>) -> Vec<String> {
-    let mut none = |_| Ok(());
-    let readout = read(snapshot, number, dimension, 1000, &mut none);
-    let lost = readout.map(|readout| readout.lost).unwrap_or_default();
-    lost.into_iter()
-        .map(|lost| format!("`{}`: {}", lost.id.unwrap_or_default(), lost.reason))
-        .collect()
+fn described(losses: Losses) -> impl Iterator<Item = String> {
+    losses
+        .into_iter()
+        .map(|(id, loss)| format!("`{}`: {}", id.unwrap_or_default(), loss.reason()))
 }

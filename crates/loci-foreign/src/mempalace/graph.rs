@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity, Snapshot, Table};
+use loci_core::finding::{Finding, Severity};
 use loci_core::{DrawerRef, Fact, MetaValue, Metadata};
-use loci_salvage::Value as Cell;
+use loci_salvage::{Snapshot, Table, Value as Cell};
 use rusqlite::Row;
 
 use super::TARGET;
@@ -17,12 +17,14 @@ const WANTED: &[Table] = &[
         name: "entities",
         sql: "CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT, type TEXT, properties TEXT, created_at TEXT)",
         fits: |values| values.len() == 5 && values.iter().all(is_text),
+        key_index: None,
     },
     Table {
         name: "triples",
         sql: "CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT, predicate TEXT, object TEXT, valid_from TEXT, valid_to TEXT, \
               confidence REAL, source_closet TEXT, source_file TEXT, source_drawer_id TEXT, adapter_name TEXT, extracted_at TEXT)",
         fits: |values| values.len() >= 9 && values.iter().take(4).all(is_text),
+        key_index: None,
     },
 ];
 
@@ -41,7 +43,7 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
         Ok(snapshot) => snapshot,
         Err(error) => {
             found
-                .readout
+                .summary
                 .lose(None, format!("the knowledge graph: {error}"));
             found.findings.push(
                 Finding::new(
@@ -75,32 +77,21 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
     ];
     let columns = cells::list(&snapshot, "triples", &wanted);
     let sql = format!("SELECT {columns} FROM triples t ORDER BY t._rowid_");
-    let Some(mut statement) = cells::prepare(&snapshot, &sql) else {
-        return;
-    };
-    let Ok(mut rows) = statement.query([]) else {
-        return;
-    };
     let mut unnamed = Vec::new();
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => match fact(row, &entities, &mut unnamed) {
-                Some(fact) => found.facts.push(fact),
-                None => {
-                    let id = cells::filled(row, "id");
-                    found
-                        .readout
-                        .lose(id, "a fact lacks subject, predicate or object");
-                }
-            },
-            Ok(None) => break,
-            Err(error) => {
-                found
-                    .readout
-                    .lose(None, format!("the rest of the knowledge graph: {error}"));
-                break;
-            }
+    let unread = cells::for_each_row(&snapshot, &sql, [], |row| {
+        match fact(row, &entities, &mut unnamed) {
+            Some(fact) => found.facts.push(fact),
+            None => found.summary.lose(
+                cells::filled(row, "id"),
+                "a fact lacks subject, predicate or object",
+            ),
         }
+        Ok(())
+    });
+    if let Ok(Some(error)) = unread {
+        found
+            .summary
+            .lose(None, format!("the rest of the knowledge graph: {error}"));
     }
     if !unnamed.is_empty() {
         found.findings.push(
@@ -117,25 +108,17 @@ pub(super) fn read(path: &Path, found: &mut Companions) {
 }
 
 fn entities(snapshot: &Snapshot, found: &mut Companions) -> HashMap<String, Entity> {
-    let mut entities = HashMap::new();
     let columns = cells::list(snapshot, "entities", &["id", "name", "type", "properties"]);
     let sql = format!("SELECT {columns} FROM entities t");
-    let Some(mut statement) = cells::prepare(snapshot, &sql) else {
-        return entities;
-    };
-    let Ok(mut rows) = statement.query([]) else {
-        return entities;
-    };
-    while let Ok(Some(row)) = rows.next() {
+    let entities = cells::collect(snapshot, &sql, [], |row| {
         if cells::filled(row, "properties").is_some_and(|properties| properties != "{}") {
-            found.readout.leave("properties of entities");
+            found.summary.leave("properties of entities");
         }
-        if let (Some(id), Some(name)) = (cells::filled(row, "id"), cells::filled(row, "name")) {
-            let kind = cells::filled(row, "type").filter(|kind| kind != "unknown");
-            entities.insert(id, Entity { name, kind });
-        }
-    }
-    entities
+        let (id, name) = (cells::filled(row, "id")?, cells::filled(row, "name")?);
+        let kind = cells::filled(row, "type").filter(|kind| kind != "unknown");
+        Some((id, Entity { name, kind }))
+    });
+    entities.into_iter().collect()
 }
 
 fn fact(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity};
+use loci_core::finding::{Finding, Severity};
 use loci_core::{DrawerRef, Link, LinkEnd, Metadata};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn link(tunnel: &Value, found: &mut Companions) -> Option<Link> {
     let mut metadata = Metadata::default();
     for (key, value) in tunnel.as_object()? {
         if !STRUCTURE.contains(&key.as_str()) {
-            fields::put_json(&mut metadata, key, value, &mut found.readout);
+            fields::put_json(&mut metadata, key, value, &mut found.summary);
         }
     }
     // A tunnel between drawers is also one between rooms. Fields that the link lacks go into the
@@ -67,7 +67,7 @@ fn link(tunnel: &Value, found: &mut Companions) -> Option<Link> {
                     &mut metadata,
                     &format!("{name}_{key}"),
                     value,
-                    &mut found.readout,
+                    &mut found.summary,
                 );
             }
         } else if let Some(id) = side.get("drawer_id") {
@@ -75,7 +75,7 @@ fn link(tunnel: &Value, found: &mut Companions) -> Option<Link> {
                 &mut metadata,
                 &format!("{name}_drawer_id"),
                 id,
-                &mut found.readout,
+                &mut found.summary,
             );
         }
     }

@@ -1,16 +1,16 @@
 //! Converts chunks to foreign records.
 
 use jiff::Timestamp;
-use loci_chroma::Snapshot;
-use loci_core::{Error, MetaValue, Metadata, Result};
+use loci_core::{MetaValue, Metadata, Result};
+use loci_salvage::Snapshot;
 use ring::digest::{SHA256, digest};
 use rusqlite::Row;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 use super::vectors::VectorTable;
-use crate::handing::Batches;
-use crate::palace::{ForeignRecord, Readout, Take, VectorOrigin, added};
+use crate::batches::Batches;
+use crate::palace::{ForeignRecord, OnBatch, ReadSummary, VectorOrigin, added};
 use crate::{cells, fields};
 
 /// memtomem's default namespace.
@@ -48,47 +48,34 @@ pub(super) fn read(
     snapshot: &Snapshot,
     vectors: &VectorTable,
     batch: usize,
-    take: Take<'_, ForeignRecord>,
-) -> Result<Readout> {
-    let mut readout = Readout::default();
+    take: OnBatch<'_, ForeignRecord>,
+) -> Result<ReadSummary> {
+    let mut summary = ReadSummary::default();
     let mut batches = Batches::new(batch, take);
-    let failed = |error: rusqlite::Error| Error::Corrupt {
-        what: "the table `chunks`".into(),
-        path: snapshot.path().to_owned(),
-        detail: error.to_string(),
-    };
     let columns = cells::list(snapshot, "chunks", &COLUMNS);
     let sql = format!("SELECT t._rowid_ AS number, {columns} FROM chunks t ORDER BY t._rowid_");
-    let mut statement = snapshot.connection().prepare(&sql).map_err(failed)?;
-    let mut rows = statement.query([]).map_err(failed)?;
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => {
-                if let Some(record) = record(row, snapshot, vectors, &mut readout) {
-                    batches.push(record)?;
-                }
-            }
-            Ok(None) => break,
-            // The rows so far are good. Those that follow are out of reach.
-            Err(error) => {
-                readout.lose(None, format!("the rest of the table `chunks`: {error}"));
-                break;
-            }
+    let unread = cells::for_each_row_of("chunks", snapshot, &sql, [], |row| {
+        match record(row, snapshot, vectors, &mut summary) {
+            Some(record) => batches.push(record),
+            None => Ok(()),
         }
+    })?;
+    if let Some(error) = unread {
+        summary.lose(None, format!("the rest of the table `chunks`: {error}"));
     }
-    readout.read = batches.finish()?;
-    Ok(readout)
+    summary.read = batches.finish()?;
+    Ok(summary)
 }
 
 fn record(
     row: &Row<'_>,
     snapshot: &Snapshot,
     vectors: &VectorTable,
-    readout: &mut Readout,
+    summary: &mut ReadSummary,
 ) -> Option<ForeignRecord> {
     let number = cells::integer(row, "number").unwrap_or_default();
     let Some(id) = cells::filled(row, "id") else {
-        readout.lose(
+        summary.lose(
             None,
             format!("row {number} of the table `chunks` has no id"),
         );
@@ -97,12 +84,12 @@ fn record(
     let vector = match vectors.get(snapshot, number) {
         Ok(vector) => vector,
         Err(problem) => {
-            readout.lose(Some(id.clone()), format!("its vector {problem}"));
+            summary.lose(Some(id.clone()), format!("its vector {problem}"));
             None
         }
     };
     let content = cells::text(row, "content");
-    let mut metadata = metadata(row, readout);
+    let mut metadata = metadata(row, summary);
     if let Some(content) = &content
         && !agrees(content, cells::text(row, "content_hash"))
     {
@@ -143,7 +130,7 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-fn metadata(row: &Row<'_>, readout: &mut Readout) -> Metadata {
+fn metadata(row: &Row<'_>, summary: &mut ReadSummary) -> Metadata {
     let mut metadata = Metadata::default();
     let wing = cells::filled(row, "namespace").filter(|name| name != DEFAULT);
     fields::put_text(&mut metadata, "wing", wing);
@@ -191,24 +178,30 @@ fn metadata(row: &Row<'_>, readout: &mut Readout) -> Metadata {
     ] {
         match cells::integer(row, column).map(Timestamp::from_second) {
             Some(Ok(moment)) => fields::put_text(&mut metadata, key, Some(moment.to_string())),
-            Some(Err(_)) => readout.leave(column),
+            Some(Err(_)) => summary.leave(column),
             None => {}
         }
     }
     for (column, key) in [("heading_hierarchy", "headings"), ("tags", "tags")] {
-        list(row, column, key, &mut metadata, readout);
+        list(row, column, key, &mut metadata, summary);
     }
     metadata
 }
 
 /// A list that is stored as JSON. A value that is not a list is kept unchanged.
-fn list(row: &Row<'_>, column: &str, key: &str, metadata: &mut Metadata, readout: &mut Readout) {
+fn list(
+    row: &Row<'_>,
+    column: &str,
+    key: &str,
+    metadata: &mut Metadata,
+    summary: &mut ReadSummary,
+) {
     let Some(text) = cells::filled(row, column) else {
         return;
     };
     match serde_json::from_str::<Value>(&text) {
         Ok(Value::Array(items)) if items.is_empty() => {}
-        Ok(value) => fields::put_json(metadata, key, &value, readout),
+        Ok(value) => fields::put_json(metadata, key, &value, summary),
         Err(_) => fields::put_text(metadata, key, Some(text)),
     }
 }

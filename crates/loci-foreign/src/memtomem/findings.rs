@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use loci_chroma::{Finding, Severity, Snapshot};
+use loci_core::finding::{Finding, Severity};
+use loci_salvage::Snapshot;
 
 use super::vectors::VectorTable;
 use super::{chunks, links};
@@ -54,14 +55,8 @@ impl Seen {
         ];
         let columns = cells::list(snapshot, "chunks", &wanted);
         let sql = format!("SELECT t._rowid_ AS number, {columns} FROM chunks t ORDER BY t._rowid_");
-        let Some(mut statement) = cells::prepare(snapshot, &sql) else {
-            return seen;
-        };
-        let Ok(mut rows) = statement.query([]) else {
-            return seen;
-        };
         let mut keys = HashSet::new();
-        while let Ok(Some(row)) = rows.next() {
+        let rows = cells::collect(snapshot, &sql, [], |row| {
             let number = cells::integer(row, "number").unwrap_or_default();
             let id = cells::text(row, "id").unwrap_or_default();
             let hash = cells::text(row, "content_hash");
@@ -78,8 +73,9 @@ impl Seen {
             if !keys.insert(key) {
                 seen.duplicates.push(id.clone());
             }
-            seen.rows.insert(number, id);
-        }
+            Some((number, id))
+        });
+        seen.rows.extend(rows);
         seen
     }
 }
@@ -174,13 +170,12 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
 }
 
 fn words(snapshot: &Snapshot, seen: &Seen, findings: &mut Vec<Finding>) {
-    let Some(mut statement) = cells::prepare(snapshot, "SELECT id FROM chunks_fts_content") else {
+    if !snapshot.has_table("chunks_fts_content") {
         return;
-    };
-    let Ok(rows) = statement.query_map([], |row| Ok(cells::integer(row, "id"))) else {
-        return;
-    };
-    let indexed: HashSet<i64> = rows.map_while(Result::ok).flatten().collect();
+    }
+    let sql = "SELECT id FROM chunks_fts_content";
+    let indexed = cells::collect(snapshot, sql, [], |row| cells::integer(row, "id"));
+    let indexed: HashSet<i64> = indexed.into_iter().collect();
     let mut missing: Vec<&String> = seen
         .rows
         .iter()

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use loci_chroma::Snapshot;
 use loci_core::{DrawerRef, Link, LinkEnd, Metadata, Result};
+use loci_salvage::Snapshot;
 use rusqlite::Row;
 
 use super::TARGET;
-use crate::handing::Batches;
-use crate::palace::{Readout, Take};
+use crate::batches::Batches;
+use crate::palace::{OnBatch, ReadSummary};
 use crate::{cells, fields};
 
 /// A table of links and the column that holds their label.
@@ -18,8 +18,12 @@ const TABLES: [(&str, &str); 2] = [
 ];
 
 /// Passes every link whose two ends exist to a callback.
-pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
-    let mut readout = Readout::default();
+pub(super) fn read(
+    snapshot: &Snapshot,
+    batch: usize,
+    take: OnBatch<'_, Link>,
+) -> Result<ReadSummary> {
+    let mut summary = ReadSummary::default();
     let mut batches = Batches::new(batch, take);
     let chunks = ids(snapshot);
     for (table, label) in TABLES {
@@ -32,37 +36,28 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
         ];
         let columns = cells::list(snapshot, table, &wanted);
         let sql = format!("SELECT {columns} FROM {table} t ORDER BY t._rowid_");
-        let Some(mut statement) = cells::prepare(snapshot, &sql) else {
-            continue;
-        };
-        let Ok(mut rows) = statement.query([]) else {
-            continue;
-        };
-        loop {
-            match rows.next() {
-                Ok(Some(row)) => match link(row, label, &chunks) {
-                    Some(link) => batches.push(link)?,
-                    None => readout.lose(
-                        Some(ends(row)),
-                        format!("a row of `{table}` names a chunk that is missing"),
-                    ),
-                },
-                Ok(None) => break,
-                Err(error) => {
-                    readout.lose(None, format!("the rest of the table `{table}`: {error}"));
-                    break;
-                }
+        let unread = cells::for_each_row(snapshot, &sql, [], |row| {
+            match link(row, label, &chunks) {
+                Some(link) => batches.push(link)?,
+                None => summary.lose(
+                    Some(ends(row)),
+                    format!("a row of `{table}` names a chunk that is missing"),
+                ),
             }
+            Ok(())
+        })?;
+        if let Some(error) = unread {
+            summary.lose(None, format!("the rest of the table `{table}`: {error}"));
         }
     }
-    readout.read = batches.finish()?;
-    Ok(readout)
+    summary.read = batches.finish()?;
+    Ok(summary)
 }
 
 /// Links that name a missing chunk.
 pub(super) fn dangling(snapshot: &Snapshot) -> Vec<String> {
     let mut none = |_| Ok(());
-    let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |readout| readout.lost);
+    let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |summary| summary.lost);
     lost.into_iter().filter_map(|lost| lost.id).collect()
 }
 
@@ -73,12 +68,10 @@ fn ends(row: &Row<'_>) -> String {
 }
 
 fn ids(snapshot: &Snapshot) -> HashSet<String> {
-    let Some(mut statement) = cells::prepare(snapshot, "SELECT id FROM chunks") else {
-        return HashSet::new();
-    };
-    let ids = statement.query_map([], |row| Ok(cells::text(row, "id")));
-    ids.map(|ids| ids.map_while(Result::ok).flatten().collect())
-        .unwrap_or_default()
+    let ids = cells::collect(snapshot, "SELECT id FROM chunks", [], |row| {
+        cells::text(row, "id")
+    });
+    ids.into_iter().collect()
 }
 
 fn link(row: &Row<'_>, label: &str, chunks: &HashSet<String>) -> Option<Link> {

@@ -1,10 +1,9 @@
 //! The tables of memtomem that are read, and those that have no place in Loci.
 
-use loci_chroma::{Snapshot, Table};
-use loci_salvage::Value;
+use loci_salvage::{Snapshot, Table, Value};
 
 use crate::cells;
-use crate::palace::Readout;
+use crate::palace::ReadSummary;
 
 /// The tables to salvage if SQLite cannot read the file.
 pub(super) const WANTED: &[Table] = &[
@@ -16,31 +15,37 @@ pub(super) const WANTED: &[Table] = &[
               overlap_after INTEGER, importance_score REAL, valid_from_unix INTEGER, valid_to_unix INTEGER, scope TEXT, \
               project_root TEXT)",
         fits: is_chunk,
+        key_index: None,
     },
     Table {
         name: "_memtomem_meta",
         sql: "CREATE TABLE _memtomem_meta (key TEXT PRIMARY KEY, value TEXT)",
         fits: |_| false,
+        key_index: None,
     },
     Table {
         name: "chunk_relations",
         sql: "CREATE TABLE chunk_relations (source_id TEXT, target_id TEXT, relation_type TEXT, created_at TEXT)",
         fits: |values| values.len() == 4 && are_ids(values, 2),
+        key_index: None,
     },
     Table {
         name: "chunk_links",
         sql: "CREATE TABLE chunk_links (source_id TEXT, target_id TEXT, link_type TEXT, namespace_target TEXT, created_at TEXT)",
         fits: |values| values.len() == 5 && are_ids(values, 2),
+        key_index: None,
     },
     Table {
         name: "chunks_vec_chunks",
         sql: "CREATE TABLE chunks_vec_chunks (chunk_id INTEGER PRIMARY KEY, size INTEGER, validity BLOB, rowids BLOB)",
         fits: |values| matches!(values, [_, Value::Integer(_), Value::Blob(bits), Value::Blob(rows)] if rows.len() == bits.len() * 64),
+        key_index: None,
     },
     Table {
         name: "chunks_vec_vector_chunks00",
         sql: "CREATE TABLE chunks_vec_vector_chunks00 (rowid PRIMARY KEY, vectors BLOB)",
         fits: |_| false,
+        key_index: None,
     },
 ];
 
@@ -65,18 +70,13 @@ fn are_ids(values: &[Value], count: usize) -> bool {
 const KNOWN: [&str; 4] = ["chunks", "_memtomem_meta", "chunk_relations", "chunk_links"];
 
 /// Counts the rows of every table that has no place in Loci.
-pub(super) fn count_unmapped(snapshot: &Snapshot, readout: &mut Readout) {
+pub(super) fn count_unmapped(snapshot: &Snapshot, summary: &mut ReadSummary) {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-    let names: Vec<String> = cells::prepare(snapshot, sql)
-        .and_then(|mut statement| {
-            let names = statement.query_map([], |row| Ok(cells::text(row, "name")));
-            Some(names.ok()?.flatten().flatten().collect())
-        })
-        .unwrap_or_default();
+    let names = cells::collect(snapshot, sql, [], |row| cells::text(row, "name"));
     let derived = |name: &str| name.starts_with("chunks_fts") || name.starts_with("chunks_vec");
     for name in names {
         if !KNOWN.contains(&name.as_str()) && !derived(&name) {
-            readout.leave_many(&format!("table `{name}`"), cells::count(snapshot, &name));
+            summary.leave_many(&format!("table `{name}`"), cells::count(snapshot, &name));
         }
     }
 }

@@ -4,8 +4,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use loci_chroma::Snapshot;
 use loci_core::{MAX_DIMENSION, Metric};
+use loci_salvage::Snapshot;
+use rusqlite::Row;
 
 use crate::{cells, vector};
 
@@ -36,30 +37,30 @@ impl VectorTable {
         };
         let sql =
             "SELECT chunk_id, size, validity, rowids FROM chunks_vec_chunks ORDER BY chunk_id";
-        let Some(mut statement) = cells::prepare(snapshot, sql) else {
-            return table;
-        };
-        let Ok(mut rows) = statement.query([]) else {
-            return table;
-        };
-        while let Ok(Some(row)) = rows.next() {
-            let Some(block) = cells::integer(row, "chunk_id") else {
-                continue;
-            };
-            let size = cells::integer(row, "size").and_then(|size| usize::try_from(size).ok());
-            let bits = cells::blob(row, "validity").unwrap_or_default();
-            let numbers = cells::blob(row, "rowids").unwrap_or_default();
-            let fits = |size: usize| {
-                bits.len().checked_mul(8) == Some(size)
-                    && numbers.len().checked_div(8) == Some(size)
-            };
-            match size {
-                Some(size) if size > 0 && fits(size) => table.add(block, size, bits, numbers),
-                _ => table.broken.push(block),
-            }
-        }
+        // The closure cannot fail. `check_lengths` notices blocks that cannot be read.
+        let _ = cells::for_each_row(snapshot, sql, [], |row| {
+            table.add_block(row);
+            Ok(())
+        });
         table.check_lengths(snapshot);
         table
+    }
+
+    /// Adds a block, or marks it as broken if its size, bitmap and row numbers do not agree.
+    fn add_block(&mut self, row: &Row<'_>) {
+        let Some(block) = cells::integer(row, "chunk_id") else {
+            return;
+        };
+        let size = cells::integer(row, "size").and_then(|size| usize::try_from(size).ok());
+        let bits = cells::blob(row, "validity").unwrap_or_default();
+        let numbers = cells::blob(row, "rowids").unwrap_or_default();
+        let fits = |size: usize| {
+            bits.len().checked_mul(8) == Some(size) && numbers.len().checked_div(8) == Some(size)
+        };
+        match size {
+            Some(size) if size > 0 && fits(size) => self.add(block, size, bits, numbers),
+            _ => self.broken.push(block),
+        }
     }
 
     fn add(&mut self, block: i64, size: usize, bits: &[u8], numbers: &[u8]) {
@@ -79,18 +80,11 @@ impl VectorTable {
     /// Marks blocks as broken if the length of their vectors does not match slots and dimension.
     fn check_lengths(&mut self, snapshot: &Snapshot) {
         let sql = "SELECT rowid AS block, length(vectors) AS bytes FROM chunks_vec_vector_chunks00";
-        let mut lengths: HashMap<i64, usize> = HashMap::new();
-        if let Some(mut statement) = cells::prepare(snapshot, sql)
-            && let Ok(mut rows) = statement.query([])
-        {
-            while let Ok(Some(row)) = rows.next() {
-                let bytes =
-                    cells::integer(row, "bytes").and_then(|bytes| usize::try_from(bytes).ok());
-                if let (Some(block), Some(bytes)) = (cells::integer(row, "block"), bytes) {
-                    lengths.insert(block, bytes);
-                }
-            }
-        }
+        let lengths = cells::collect(snapshot, sql, [], |row| {
+            let bytes = usize::try_from(cells::integer(row, "bytes")?).ok()?;
+            Some((cells::integer(row, "block")?, bytes))
+        });
+        let lengths: HashMap<i64, usize> = lengths.into_iter().collect();
         if self.dimension.is_none() {
             self.dimension = self.sizes.iter().find_map(|(block, size)| {
                 let bytes = lengths.get(block)?;
@@ -173,11 +167,8 @@ impl VectorTable {
         let mut cache = self.cache.borrow_mut();
         if !cache.iter().any(|(cached, _)| *cached == block) {
             let sql = "SELECT vectors FROM chunks_vec_vector_chunks00 WHERE rowid = ?1";
-            let vectors = cells::prepare(snapshot, sql).and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| {
-                    Ok(cells::blob(row, "vectors").unwrap_or_default().to_vec())
-                };
-                statement.query_row([block], read).ok()
+            let vectors = cells::first(snapshot, sql, [block], |row| {
+                Some(cells::blob(row, "vectors").unwrap_or_default().to_vec())
             });
             if cache.len() >= CACHED {
                 cache.remove(0);
@@ -198,10 +189,7 @@ fn declared(snapshot: &Snapshot) -> Option<usize> {
     let noted = super::noted(snapshot, "embedding_dimension");
     let made = || -> Option<usize> {
         let sql = "SELECT sql FROM sqlite_schema WHERE name = 'chunks_vec'";
-        let mut statement = cells::prepare(snapshot, sql)?;
-        let sql = statement
-            .query_row([], |row| Ok(cells::text(row, "sql")))
-            .ok()??;
+        let sql = cells::first(snapshot, sql, [], |row| cells::text(row, "sql"))?;
         let (_, rest) = sql.split_once("float[")?;
         rest.split_once(']')?.0.trim().parse().ok()
     };

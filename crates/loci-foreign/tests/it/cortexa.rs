@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use loci_chroma::{Fix, Severity};
+use loci_core::finding::{Fix, Severity};
 use loci_core::{LinkEnd, MetaValue};
 use loci_foreign::{CortexaPalace, ForeignPalace, ForeignRecord, VectorOrigin};
 use serde_json::Value;
@@ -153,7 +153,7 @@ fn reading_touches_nothing() {
         let before = state_of(&scene.path);
         let palace = open(&scene);
         records(&palace, 0);
-        assert!(palace.still_holds());
+        assert!(palace.is_unchanged());
         assert!(state_of(&scene.path) == before, "{name}");
     }
 }
@@ -378,7 +378,7 @@ fn content_that_is_no_text_comes_lossily_and_is_counted() {
     changed[offset + 4..offset + 8].copy_from_slice(&checksum.to_le_bytes());
     fs::write(log(&scene), changed).unwrap();
     let palace = open(&scene);
-    let (records, readout) = records(&palace, 0);
+    let (records, summary) = records(&palace, 0);
     assert!(
         records[0]
             .document
@@ -386,7 +386,7 @@ fn content_that_is_no_text_comes_lossily_and_is_counted() {
             .unwrap()
             .starts_with('\u{FFFD}')
     );
-    assert_eq!(readout.unmapped["content_encoding"], 1);
+    assert_eq!(summary.unmapped["content_encoding"], 1);
 }
 
 /// CRC-32/CKSUM without the length, bit by bit.

@@ -33,8 +33,8 @@ pub(crate) fn assert_whole(scene: &Scene, palace: &ExactPalace) {
         .collect();
     assert_eq!(names, ["mempalace_drawers", "mempalace_closets"]);
     for (index, name) in names.into_iter().enumerate() {
-        let (mut found, readout) = records(palace, index);
-        assert_eq!(readout.lost, []);
+        let (mut found, summary) = records(palace, index);
+        assert_eq!(summary.lost, []);
         found.sort_by(|one, other| one.id.cmp(&other.id));
         let expected = scene.expected[name].as_array().unwrap();
         assert_eq!(found.len(), expected.len());
@@ -74,7 +74,7 @@ fn drawers_and_closets_come_as_mempalace_gives_them() {
         "{:?}",
         palace.findings()
     );
-    assert!(palace.still_holds());
+    assert!(palace.is_unchanged());
     assert!(state_of(&scene.path) == before);
 }
 
@@ -144,10 +144,10 @@ fn tunnels_become_links_between_drawers_or_rooms() {
 
 #[test]
 fn files_without_a_place_are_counted() {
-    let (_, readout) = records(&open(&scene()), 0);
-    assert_eq!(readout.unmapped["file `identity.txt`"], 1);
-    assert_eq!(readout.unmapped["file `people_map.json`"], 1);
-    assert_eq!(readout.unmapped["properties of entities"], 1);
+    let (_, summary) = records(&open(&scene()), 0);
+    assert_eq!(summary.unmapped["file `identity.txt`"], 1);
+    assert_eq!(summary.unmapped["file `people_map.json`"], 1);
+    assert_eq!(summary.unmapped["properties of entities"], 1);
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn a_vector_of_the_wrong_length_is_lost_and_the_text_comes() {
     );
     let palace = open(&scene);
     assert!(codes(&palace).contains(&"vectors_damaged"));
-    let (found, readout) = records(&palace, 0);
-    assert_eq!(readout.lost.len(), 1);
+    let (found, summary) = records(&palace, 0);
+    assert_eq!(summary.lost.len(), 1);
     let drawer = found.iter().find(|record| record.id == "drawer_2").unwrap();
     assert_eq!(drawer.origin, VectorOrigin::Missing);
     assert!(drawer.document.is_some());

@@ -43,8 +43,8 @@ fn strings(value: &Value) -> Option<MetaValue> {
 }
 
 pub(crate) fn assert_whole(scene: &Scene, palace: &MemtomemPalace) {
-    let (records, readout) = records(palace, 0);
-    assert_eq!(readout.lost, []);
+    let (records, summary) = records(palace, 0);
+    assert_eq!(summary.lost, []);
     let chunks = chunks(scene);
     assert_eq!(records.len(), chunks.len());
     for record in &records {
@@ -129,9 +129,9 @@ fn relations_and_shared_copies_become_links() {
 
 #[test]
 fn tables_without_a_place_are_counted() {
-    let (_, readout) = records(&open(&scene()), 0);
-    assert_eq!(readout.unmapped["table `sessions`"], 1);
-    assert!(!readout.unmapped.contains_key("table `chunks`"));
+    let (_, summary) = records(&open(&scene()), 0);
+    assert_eq!(summary.unmapped["table `sessions`"], 1);
+    assert!(!summary.unmapped.contains_key("table `chunks`"));
 }
 
 /// Runs SQL on the database.
@@ -205,9 +205,9 @@ fn a_block_whose_vectors_are_cut_is_lost_and_the_texts_come() {
     );
     let palace = open(&scene);
     assert!(codes(&palace).contains(&"vectors_damaged"));
-    let (records, readout) = records(&palace, 0);
+    let (records, summary) = records(&palace, 0);
     assert_eq!(records.len(), chunks(&scene).len());
-    assert_eq!(readout.lost.len(), 8);
+    assert_eq!(summary.lost.len(), 8);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Fact, Link};
-use loci_foreign::{ForeignPalace, ForeignRecord, Readout};
+use loci_foreign::{ForeignPalace, ForeignRecord, ReadSummary};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -67,17 +67,17 @@ pub(crate) fn state_of(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, std::tim
 pub(crate) fn records(
     palace: &dyn ForeignPalace,
     collection: usize,
-) -> (Vec<ForeignRecord>, Readout) {
+) -> (Vec<ForeignRecord>, ReadSummary) {
     let mut records = Vec::new();
-    let readout = palace
+    let summary = palace
         .for_each_record(collection, 3, &mut |batch| {
             assert!(batch.len() <= 3);
             records.extend(batch);
             Ok(())
         })
         .unwrap();
-    assert_eq!(readout.read, records.len() as u64);
-    (records, readout)
+    assert_eq!(summary.read, records.len() as u64);
+    (records, summary)
 }
 
 pub(crate) fn links(palace: &dyn ForeignPalace) -> Vec<Link> {

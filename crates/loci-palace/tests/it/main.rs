@@ -44,6 +44,8 @@ mod embedders;
 mod facts;
 mod forgotten;
 mod forgotten_places;
+mod import_damaged_chroma;
+mod import_foreign;
 #[allow(unused_imports, reason = "what only tests on disk use")]
 mod in_memory;
 mod linking;
@@ -62,8 +64,6 @@ mod reading_only;
 mod recall;
 mod reembed;
 mod relations;
-mod rescue;
-mod rescued;
 mod round_trip;
 mod salvage_report;
 mod support;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use loci_palace::{
     EmbedderIdentity, Error, Fact, ForeignCollection, ForeignFinding, ForeignKind, ForeignPalace,
-    ForeignRecord, Link, LostRecord, Metadata, Metric, Readout, Result, Take, VectorCounts,
+    ForeignRecord, Link, LostRecord, Metadata, Metric, OnBatch, ReadSummary, Result, VectorCounts,
     VectorOrigin,
 };
 use serde_json::json;
@@ -22,7 +22,7 @@ pub struct Foreign {
     pub links: Vec<Link>,
     pub findings: Vec<ForeignFinding>,
     /// What reading a collection says besides.
-    pub readout: Readout,
+    pub summary: ReadSummary,
     /// Reading a collection fails after so many records.
     pub fails_after: Option<usize>,
     pub holds: bool,
@@ -40,7 +40,7 @@ impl Foreign {
             facts: Vec::new(),
             links: Vec::new(),
             findings: Vec::new(),
-            readout: Readout::default(),
+            summary: ReadSummary::default(),
             fails_after: None,
             holds: true,
             reads: Cell::new(0),
@@ -103,7 +103,7 @@ pub fn missing(mut record: ForeignRecord) -> ForeignRecord {
     record
 }
 
-fn hand_over<T: Clone>(all: &[T], batch: usize, take: Take<'_, T>) -> Result<()> {
+fn hand_over<T: Clone>(all: &[T], batch: usize, take: OnBatch<'_, T>) -> Result<()> {
     all.chunks(batch).try_for_each(|page| take(page.to_vec()))
 }
 
@@ -142,15 +142,15 @@ impl ForeignPalace for Foreign {
         &self,
         collection: usize,
         batch: usize,
-        take: Take<'_, ForeignRecord>,
-    ) -> Result<Readout> {
+        take: OnBatch<'_, ForeignRecord>,
+    ) -> Result<ReadSummary> {
         self.reads.set(self.reads.get() + 1);
         let records = &self.records[collection];
         let Some(end) = self.fails_after else {
             hand_over(records, batch, take)?;
-            return Ok(Readout {
+            return Ok(ReadSummary {
                 read: records.len() as u64,
-                ..self.readout.clone()
+                ..self.summary.clone()
             });
         };
         hand_over(&records[..end], batch, take)?;
@@ -161,24 +161,24 @@ impl ForeignPalace for Foreign {
         })
     }
 
-    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+    fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary> {
         hand_over(&self.facts, batch, take)?;
-        Ok(Readout::default())
+        Ok(ReadSummary::default())
     }
 
-    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary> {
         hand_over(&self.links, batch, take)?;
-        Ok(Readout {
+        Ok(ReadSummary {
             lost: self
                 .links
                 .is_empty()
                 .then(Vec::new)
                 .unwrap_or_else(|| vec![lost_link()]),
-            ..Readout::default()
+            ..ReadSummary::default()
         })
     }
 
-    fn still_holds(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         self.holds
     }
 }

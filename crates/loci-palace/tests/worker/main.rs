@@ -4,7 +4,7 @@
 //! - `open` opens (creating) and adds one drawer.
 //! - `mine ROOT` opens (creating) and mines a folder. It exits with 1 if that fails.
 //! - `reembed COLLECTION EMBEDDER` prints its progress and waits for a line after each step.
-//! - `rescue RECORDS` imports a foreign palace of so many records, step by step in the same way.
+//! - `import RECORDS` imports a foreign palace of so many records, step by step in the same way.
 //! - `fixture` creates the palace that `tests/compat/format-7.*` were made from, with
 //!   `format-7.sqlite3` and `format-7.jsonl` beside it.
 //! - `relate` adds three facts and a link at a time without end, and prints the number of each round
@@ -61,7 +61,7 @@ fn main() {
             std::process::exit(i32::from(failed));
         }
         "reembed" => reembed(path, &arguments[2], &arguments[3]),
-        "rescue" => rescue(path, arguments[2].parse().unwrap()),
+        "import" => import(path, arguments[2].parse().unwrap()),
         "fixture" => fixture::make(path),
         "relate" => relate(path),
         "supersede" => supersede(path),
@@ -88,10 +88,10 @@ fn serve(path: &Path) {
 }
 
 /// Waits for a line after each step.
-fn rescue(path: &Path, records: u64) {
+fn import(path: &Path, records: u64) {
     let palace = open(path).unwrap();
     let source = foreign::Foreign::mempalace(records);
-    let options = loci_palace::RescueOptions::default();
+    let options = loci_palace::ForeignImportOptions::default();
     let report = palace.import_foreign(&source, &options, &mut |step| {
         print_line(&json!({"done": step.done}));
         std::io::stdin()

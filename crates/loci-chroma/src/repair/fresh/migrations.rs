@@ -1,11 +1,11 @@
 //! The table of migrations, from which ChromaDB knows the version of a database. ChromaDB compares
 //! every row with its own copy, word for word, so a lost row cannot be reconstructed here.
 
+use loci_foreign::chroma::Version;
+use loci_salvage::Snapshot;
 use rusqlite::Connection;
 
 use super::schema::own_sql;
-use crate::catalog::Version;
-use crate::snapshot::Snapshot;
 
 /// The version in the table of migrations. If that is lost, the version that the columns of the
 /// catalog belong to.

@@ -1,10 +1,8 @@
 //! The tables and indexes that each version of ChromaDB creates.
 
+use loci_foreign::chroma::{TABLES, Version};
+use loci_salvage::Snapshot;
 use rusqlite::{Connection, params};
-
-use crate::catalog::Version;
-use crate::snapshot::Snapshot;
-use crate::tables::TABLES;
 
 /// The first migration of the record tables that indexes texts by trigrams.
 pub(super) const FULL_TEXT: u32 = 3;

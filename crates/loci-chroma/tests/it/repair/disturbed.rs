@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use loci_chroma::{RepairOptions, repair};
 use loci_core::Error;
 
-use super::{contents, repaired, vectors};
+use super::{repaired, vectors};
 use crate::damage::case;
 use crate::peer::judge;
-use crate::scene::Scene;
+use crate::scene::{Scene, contents};
 
 /// The state after a kill between the commit and the renames: everything is in the queue, and the
 /// old directory still exists.

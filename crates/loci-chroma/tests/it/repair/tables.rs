@@ -5,10 +5,10 @@ use std::fs;
 use loci_chroma::{RepairOptions, repair};
 use loci_core::Error;
 
-use super::{as_read, contents, lines, repair_twice, repaired};
+use super::{as_read, lines, repair_twice, repaired};
 use crate::damage::case;
 use crate::peer::judge;
-use crate::scene::{PICKLE, Scene};
+use crate::scene::{PICKLE, Scene, contents};
 
 #[test]
 fn half_a_database_becomes_a_whole_one_with_half_the_records() {

@@ -1,6 +1,7 @@
 //! Watermarks that are not the number of any write.
 
-use loci_chroma::{Diagnosis, RepairReport};
+use loci_chroma::RepairReport;
+use loci_foreign::chroma::Diagnosis;
 use serde_json::json;
 
 use super::repaired;
@@ -34,7 +35,7 @@ fn codes(scene: &Scene) -> Vec<&'static str> {
     let diagnosis = Diagnosis::of(&scene.directory).unwrap();
     let wrong = diagnosis
         .all()
-        .filter(|finding| finding.severity > loci_chroma::Severity::Note);
+        .filter(|finding| finding.severity > loci_core::finding::Severity::Note);
     wrong.map(|finding| finding.code.as_str()).collect()
 }
 

@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_palace::{ForeignKind, diagnose, path_text, recognise, shell_quoted, usual_places};
+use loci_palace::{
+    ForeignKind, diagnose, path_text, recognise, shell_quoted, usual_place_names, usual_places,
+};
 use serde_json::{Value, json};
 
 use super::findings::grave;
 use crate::failure::{Exit, Result};
 
 /// Where palaces of other programs are looked for.
-pub(crate) const PLACES: &str =
-    "~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace";
+pub(crate) fn places() -> String {
+    usual_place_names().join(", ")
+}
 
 /// The summary of a palace.
 pub(crate) struct ForeignSummary {

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
+use loci_palace::import::foreign;
 use loci_palace::{
     DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, ImportProgress, ImportedCollection,
-    LostPiece, Phase, RelationsReport, candidates_file, open_foreign, rescue, shell_quoted,
+    LostPiece, Phase, RelationsReport, candidates_file, open_foreign, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -33,7 +34,7 @@ pub(super) fn run(
     let source = open_foreign(path, Some(kind));
     spinner.finish_and_clear();
     let source = source?;
-    let options = rescue::Request {
+    let options = foreign::Request {
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
         dry_run: arguments.dry_run,
@@ -66,10 +67,10 @@ fn candidates_to(
 
 fn import(
     source: &dyn ForeignPalace,
-    options: &rescue::Request,
+    options: &foreign::Request,
     session: &Session<'_>,
     bar: &ProgressBar,
-) -> Result<rescue::Answer> {
+) -> Result<foreign::Answer> {
     let mut progress = |step: ImportProgress<'_>| {
         bar.set_length(step.total.max(step.done));
         bar.set_position(step.done);
@@ -100,7 +101,7 @@ fn import(
     }
 }
 
-fn shown(printer: Printer, report: &rescue::Answer) -> String {
+fn shown(printer: Printer, report: &foreign::Answer) -> String {
     let mut text = format!(
         "{} `{}` ({})\n",
         if report.dry_run {
@@ -238,7 +239,7 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
 }
 
 /// The texts whose id is not certain, and the file that contains them.
-fn candidates(printer: Printer, report: &rescue::Answer, text: &mut String) {
+fn candidates(printer: Printer, report: &foreign::Answer, text: &mut String) {
     if report.candidates == 0 {
         return;
     }
@@ -281,7 +282,7 @@ fn origin_words(origin: &str) -> &str {
 }
 
 /// How to search a collection that is not the default one.
-fn where_to_search(printer: Printer, report: &rescue::Answer, text: &mut String) {
+fn where_to_search(printer: Printer, report: &foreign::Answer, text: &mut String) {
     let found_at_once = report
         .collections
         .iter()

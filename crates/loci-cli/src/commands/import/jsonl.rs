@@ -5,7 +5,8 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use loci_files::foreign::{ForeignFile, open_stream};
-use loci_palace::{Error, import};
+use loci_palace::Error;
+use loci_palace::import::json_lines;
 
 use super::{SHOWN_LOSSES, rule};
 use crate::args::ImportArguments;
@@ -21,7 +22,7 @@ pub(super) fn run(
 ) -> Result<Reply> {
     // The input is opened first: if that fails, no palace is created.
     let input = open(file)?;
-    let request = import::Request {
+    let request = json_lines::Request {
         collection: arguments.collection.clone(),
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
@@ -91,7 +92,7 @@ fn open(file: &Path) -> Result<Input> {
     })
 }
 
-fn shown(printer: Printer, report: &import::Answer) -> String {
+fn shown(printer: Printer, report: &json_lines::Answer) -> String {
     let mut text = format!(
         "added {}, updated {}, skipped {}, failed {}\n",
         report.added, report.updated, report.skipped, report.failed

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::{path_text, shell_quoted};
 use serde_json::json;
 
-use crate::commands::doctor::{PLACES, usual_places};
+use crate::commands::doctor::{place_names, usual_places};
 use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 use crate::session::Session;
@@ -27,7 +27,8 @@ pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
     if found.is_empty() {
         let _ = writeln!(
             text,
-            "found no palace of another program in the usual places ({PLACES}); name one: `loci import PATH`"
+            "found no palace of another program in the usual places ({}); name one: `loci import PATH`",
+            place_names()
         );
     } else {
         text.push_str("nothing was imported; name one of them\n");

@@ -114,24 +114,24 @@ pub(super) fn reembed(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
 
 /// Imports a ChromaDB directory of the test data. A second run must complete a killed one.
 pub(super) fn import_chroma(world: &mut KillRound<'_, '_>) -> anyhow::Result<()> {
-    let fixture = root().join("crates/loci-chroma/tests/fixtures/chroma-0.5-flushed/now");
+    let fixture = root().join("crates/loci-foreign/tests/fixtures/chroma-0.5-flushed/now");
     if !fixture.is_dir() {
         world
             .round
             .skip("no ChromaDB directory among the test data");
         return Ok(());
     }
-    let palace = world.fresh_path("rescued");
+    let palace = world.fresh_path("imported");
     let fixture = fixture.display().to_string();
     let home = world.home.clone();
     world.home = home.with_palace(&palace);
     let outcome = world.run_and_kill("import chroma", &["import", "chroma", &fixture]);
-    let rescued = std::mem::replace(&mut world.home, home);
+    let imported = std::mem::replace(&mut world.home, home);
     outcome?;
-    let answer = rescued.json(&["import", "chroma", &fixture])?;
+    let answer = imported.json(&["import", "chroma", &fixture])?;
     let records = answer["collections"][0]["records"].as_u64();
-    rescued.verify(true)?;
-    let listed = rescued.json(&["list", "--collection", "drawers", "--limit", "100000"])?;
+    imported.verify(true)?;
+    let listed = imported.json(&["list", "--collection", "drawers", "--limit", "100000"])?;
     let count = listed["drawers"]
         .as_array()
         .map(|drawers| drawers.len() as u64);
