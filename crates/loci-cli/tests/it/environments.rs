@@ -44,7 +44,7 @@ const RUNS: &[(&str, i32)] = &[
     ("export @/out.jsonl", 0),
     ("import jsonl @/out.jsonl", 0),
     ("doctor", 0),
-    ("quarantine @/missing", 0),
+    ("quarantine @/missing", 2),
     ("mcp", 0),
     ("connect claude-code --dry-run", 0),
     ("disconnect claude-code --dry-run", 1),
