@@ -94,6 +94,10 @@ fn any_word(question: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" OR "))
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "`map_err` passes it by value"
+)]
 fn failed(error: rusqlite::Error) -> Error {
     Error::Internal {
         doing: "running the baseline".into(),
@@ -109,10 +113,10 @@ mod tests {
 
     fn drawer(source: &str, place: usize, text: &str) -> Drawer {
         let mut metadata = Metadata::default();
-        let source = MetaValue::Str(source.to_owned());
-        metadata.0.insert("source_file".into(), source.clone());
+        let file = MetaValue::Str(source.to_owned());
+        metadata.0.insert("source_file".into(), file);
         Drawer {
-            id: format!("{source:?}:{place}"),
+            id: format!("{source}:{place}"),
             text: text.to_owned(),
             metadata,
         }
@@ -131,7 +135,7 @@ mod tests {
             .unwrap();
         let found = baseline.ask("Which database migration failed?").unwrap();
         assert_eq!(found.sessions, ["b"]);
-        assert_eq!(found.turns.len(), 2);
+        assert_eq!(found.turns, ["b:1", "b:2"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 )]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
+mod cost;
 mod keys;
 mod notes;
 mod secrets;
