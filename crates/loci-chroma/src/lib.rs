@@ -1,7 +1,7 @@
 //! Repairs and quarantines ChromaDB directories in place, and serves them as a read-only backend.
 //!
 //! `loci_foreign::chroma` reads and diagnoses them. Everything works from the files alone: ChromaDB
-//! is not needed. Only [`quarantine`] and [`repair`] write, and both keep the files that they
+//! is not needed. Only [`quarantine()`] and [`repair()`] write, and both keep the files that they
 //! replace.
 #![cfg_attr(
     test,

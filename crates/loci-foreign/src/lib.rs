@@ -1,6 +1,6 @@
 //! Recognises and reads the stores of other programs, from their files alone. Never writes to them.
 //!
-//! [`recognise`] says what a path holds, and [`open`] gives a [`ForeignPalace`]: collections of
+//! [`recognise()`] says what a path holds, and [`open`] gives a [`ForeignPalace`]: collections of
 //! records, facts, links, and findings about what is wrong. Each program has one file or folder and
 //! one line in `importers.rs`.
 #![cfg_attr(
