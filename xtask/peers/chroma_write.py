@@ -55,6 +55,9 @@ class Writer:
             return cls(client.create_collection(options["name"], configuration={"hnsw": hnsw}), plan, options)
         metadata = {f"hnsw:{key}": value for key, value in hnsw.items()}
         metadata["hnsw:batch_size"] = min(threshold, 100)
+        if plan.get("dense"):
+            # Old releases refuse a query for all records if their graph does not reach each of them.
+            metadata |= {"hnsw:M": 64, "hnsw:construction_ef": 400, "hnsw:search_ef": 1000}
         return cls(client.create_collection(options["name"], metadata=metadata), plan, options)
 
     def vector(self):

@@ -16,6 +16,7 @@ use loci_salvage::Snapshot;
 use crate::importer::{Importer, Places, Signs};
 use crate::importers::Kind;
 use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, OnBatch, ReadSummary};
+use crate::recognise::SQLITE_MAGIC;
 use vectors::VectorTable;
 
 /// The line of the table of importers.
@@ -42,7 +43,7 @@ fn is_database(bytes: &[u8]) -> bool {
         let text = text.as_bytes();
         bytes.windows(text.len()).any(|window| window == text)
     };
-    bytes.starts_with(b"SQLite format 3\0") && mentions("_memtomem_meta") && mentions("chunks")
+    bytes.starts_with(SQLITE_MAGIC) && mentions("_memtomem_meta") && mentions("chunks")
 }
 
 /// The Loci collection for everything.

@@ -13,6 +13,8 @@ use crate::importers::Kind;
 
 /// How many bytes of a file are read. The schema of a small database begins within them.
 pub(crate) const BEGINNING_BYTES: u64 = 4 << 20;
+/// The first bytes of every SQLite database.
+pub(crate) const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// The subdirectory in which MemPalace keeps its palace.
 const INNER: &str = "palace";
 
@@ -165,15 +167,21 @@ fn directory_of(kind: Kind, path: &Path) -> Option<Recognised> {
     }
 }
 
-/// Recognises a file by its content, or else by its name: the first page of a store may be damaged.
+/// Recognises a file by its name and its content. The name of a database comes first, because its
+/// rows may mention anything, even the tables of another program. Elsewhere the content comes first:
+/// a file of JSON lines may have any name.
 fn file(path: &Path) -> Result<Option<Recognised>> {
     let bytes = beginning(path).map_err(|error| Error::io("cannot read", path, error))?;
-    let kind = Kind::ALL
-        .iter()
-        .find(|kind| (kind.importer().signs.content)(path, &bytes));
-    Ok(match kind {
-        Some(kind) => Some(Recognised::new(*kind, path)),
-        None => Kind::ALL.iter().find_map(|kind| named_by_file(*kind, path)),
+    let by_name = || Kind::ALL.iter().find_map(|kind| named_by_file(*kind, path));
+    let by_content = || {
+        let mut kinds = Kind::ALL.iter();
+        let kind = kinds.find(|kind| (kind.importer().signs.content)(path, &bytes))?;
+        Some(Recognised::new(*kind, path))
+    };
+    Ok(if bytes.starts_with(SQLITE_MAGIC) {
+        by_name().or_else(by_content)
+    } else {
+        by_content().or_else(by_name)
     })
 }
 

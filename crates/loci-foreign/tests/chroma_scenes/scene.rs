@@ -156,6 +156,7 @@ impl Scene {
         };
         let mut plan = plan(500, 16, "cosine", options);
         plan["lists"] = json!(false);
+        plan["dense"] = json!(true);
         let folder = made(variable, "chroma_write.py", &plan.to_string())?;
         Some(Self::staged(&folder, "now", "expected", None))
     }

@@ -48,6 +48,23 @@ fn a_memtomem_database_is_known_under_any_name() {
     assert_eq!(kind_of(&renamed), Some(Kind::Memtomem));
 }
 
+/// The rows of a database may be anyone's words. A Loci palace that remembers memtomem's schema was
+/// taken for memtomem's database.
+#[test]
+fn a_database_is_known_by_its_name_before_its_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = b"SQLite format 3\0 CREATE TABLE _memtomem_meta, CREATE TABLE chunks";
+    for (name, kind) in [
+        ("palace.sqlite3", Kind::Loci),
+        ("chroma.sqlite3", Kind::Chroma),
+        ("notes.sqlite", Kind::Memtomem),
+    ] {
+        let file = home.path().join(name);
+        fs::write(&file, rows).unwrap();
+        assert_eq!(kind_of(&file), Some(kind), "{name}");
+    }
+}
+
 #[test]
 fn directories_are_known_by_their_files() {
     let home = tempfile::tempdir().unwrap();

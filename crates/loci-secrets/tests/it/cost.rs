@@ -6,11 +6,11 @@ use loci_secrets::{Setting, mask};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Length of the shorter text; the longer one has four times as many bytes.
-const SHORT_BYTES: usize = 75_000;
+const SHORT_BYTES: usize = 20_000;
 /// Linear growth is a factor of 4, quadratic growth one of 16.
 const MOST_GROWTH: u32 = 9;
 /// Costs below this are noise.
-const NOISE: Duration = Duration::from_millis(300);
+const NOISE: Duration = Duration::from_millis(100);
 
 /// Asserts that repetitions of `unit` are masked in linear time. CPU time of this thread is
 /// measured, so that other load of the machine does not count.
