@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{own, owner};
 
-/// Makes renames, new files and removals in a directory durable.
+/// Makes renames, new files and removals in a directory durable. The parent of a bare file name is
+/// empty, and means the current directory.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
-    own::open(path)?.sync_all()
+    let current = path.as_os_str().is_empty();
+    own::open(if current { Path::new(".") } else { path })?.sync_all()
 }
 
 /// Creates a directory with mode 0700 and its missing parents, and makes each new name durable by

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
         replace: arguments.replace,
     })?;
     let text = lines(session.printer, &report);
-    Ok(Reply::new(&report, text)?.exit_if(!report.ok(), Exit::Nothing))
+    Ok(Reply::new(&report, text)?.exit_if(!report.is_complete(), Exit::Nothing))
 }
 
 fn lines(printer: Printer, report: &repair::Answer) -> String {
@@ -63,7 +63,12 @@ fn lines(printer: Printer, report: &repair::Answer) -> String {
         (None, _) => {}
     }
     if report.remaining.is_empty() {
-        let _ = writeln!(text, "everything is consistent");
+        let everything = if report.is_complete() {
+            "everything"
+        } else {
+            "what was saved"
+        };
+        let _ = writeln!(text, "{everything} is consistent");
     } else {
         let _ = write!(
             text,

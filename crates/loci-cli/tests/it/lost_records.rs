@@ -66,6 +66,15 @@ fn texts_without_a_certain_id_go_into_a_file_outside_of_the_source_and_come_with
     }
 }
 
+/// The parent of a bare file name is empty, and an empty path cannot be synced.
+#[test]
+fn candidates_are_written_to_a_bare_file_name_in_the_current_directory() {
+    let dir = Dir::new();
+    let old = without_rows(&dir);
+    let report = dir.json(2, &["import", old.name(), "--candidates", "bare.jsonl"]);
+    assert_eq!(report["candidates"], read(&dir.path("bare.jsonl")).len());
+}
+
 /// The directory of 0.6 without rows of `segments`.
 fn without_segments(dir: &Dir, also: &str) -> Old {
     let old = Old::copy(dir, "old", "chroma-0.6-flushed");

@@ -84,7 +84,8 @@ fn a_repair_tells_how_many_drawers_were_there_and_names_those_that_are_lost() {
 fn a_replacing_repair_ends_with_a_whole_palace_and_keeps_the_damaged_one() {
     let dir = damaged();
     let old = std::fs::read(dir.database()).unwrap();
-    let report = dir.json(0, &["repair", "--replace"]);
+    // Drawers are lost, so the palace is healthy and not complete.
+    let report = dir.json(1, &["repair", "--replace"]);
     assert_eq!(
         (&report["ok"], &report["remaining"]),
         (&json!(true), &json!([]))
@@ -102,6 +103,19 @@ fn a_replacing_repair_ends_with_a_whole_palace_and_keeps_the_damaged_one() {
     // The old one goes back as any other file would.
     let ran = dir.run(&["repair", "--replace"]);
     assert!(ran.stdout.contains("nothing to repair"), "{ran:?}");
+}
+
+/// `repair --replace` reported that all drawers were lost, and exited with 0.
+#[test]
+fn a_replacing_repair_that_lost_drawers_exits_with_1_and_claims_no_more_than_it_saved() {
+    let dir = damaged();
+    let ran = dir.run(&["repair", "--replace"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stdout.contains("what was saved is consistent"),
+        "{ran:?}"
+    );
+    assert!(!ran.stdout.contains("everything is consistent"), "{ran:?}");
 }
 
 #[test]

@@ -43,6 +43,11 @@ impl RepairReport {
         let still_damaged = self.salvage.is_some() && self.replaced.is_none();
         self.remaining.is_empty() && !still_damaged
     }
+
+    /// Whether the palace is healthy afterwards and has everything that it had before.
+    pub fn is_complete(&self) -> bool {
+        self.ok() && self.salvage.as_ref().is_none_or(SalvageReport::is_complete)
+    }
 }
 
 impl Serialize for RepairReport {
@@ -164,4 +169,16 @@ pub struct SalvageReport {
     pub unreadable_pages: u32,
     /// Number of records that could not be read.
     pub damaged_records: u64,
+}
+
+impl SalvageReport {
+    /// Whether every drawer, fact and link was saved. Vectors that were lost do not count: their
+    /// texts are there.
+    pub fn is_complete(&self) -> bool {
+        self.lost_drawers == 0
+            && self.damaged.is_empty()
+            && self.lost_facts.is_empty()
+            && self.lost_links.is_empty()
+            && self.discrepancies.is_empty()
+    }
 }
