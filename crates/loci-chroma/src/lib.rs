@@ -10,10 +10,12 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod directory;
 mod quarantine;
 mod repair;
 
 pub use backend::{BACKEND_NAME, ChromaBackend, KnownEmbedders};
+pub use directory::require_directory;
 pub use quarantine::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
 pub use repair::{
     Change, CollectionRepair, Models, RenamedDirectory, RepairOptions, RepairReport, repair,

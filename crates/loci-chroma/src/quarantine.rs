@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use loci_core::clock::file_stamp;
 use loci_core::finding::counted;
-use loci_core::{Advice, ErrorKind, Result, serialize_optional_path, serialize_path};
+use loci_core::{Advice, Error, ErrorKind, Result, serialize_optional_path, serialize_path};
 use loci_foreign::chroma::{DATABASE, Directory, Origin, STALE, labelled_ids};
+use loci_salvage::Access;
 use serde::Serialize;
 
+use crate::directory::{require_directory, require_readable_indexes};
 use crate::repair::{Choice, Prepared, quarantine_segment, refuse_while_open};
 use candidates::Candidate;
 
@@ -27,7 +29,7 @@ pub struct QuarantineOptions {
     pub check: bool,
     /// Report the changes without making them.
     pub dry_run: bool,
-    /// Rename without saving the vectors first.
+    /// Rename without saving the vectors first, even if the database is damaged.
     pub rename_only: bool,
 }
 
@@ -82,16 +84,26 @@ pub struct Quarantined {
     pub problem: Option<String>,
 }
 
-/// Quarantines stale index directories of the ChromaDB directory at `path`.
+/// Quarantines stale index directories of the ChromaDB directory at `path`. Refuses if that is not
+/// a ChromaDB directory, if this user may not read one of its index files, or if the database is
+/// too damaged to take the vectors.
 pub fn quarantine(path: &Path, options: &QuarantineOptions) -> Result<QuarantineReport> {
     let mut report = QuarantineReport {
         dry_run: options.dry_run,
         ..QuarantineReport::default()
     };
+    require_directory(path)?;
+    require_readable_indexes(path)?;
     // Read all times before anything is written: a write makes the database newer.
     let mut chosen = candidates::of(path, options.stale);
     if options.check {
-        candidates::judge(path, &mut chosen, &mut report.warnings);
+        match candidates::judge(path, &mut chosen) {
+            Err(error) if options.rename_only && error.kind() == ErrorKind::Corrupt => {
+                let warning = format!("the index could not be checked: {error}");
+                report.warnings.push(warning);
+            }
+            judged => judged.map_err(|error| diagnose(error, path))?,
+        }
     }
     chosen.retain(|candidate| candidate.stale || candidate.damaged);
     if chosen.is_empty() {
@@ -102,39 +114,36 @@ pub fn quarantine(path: &Path, options: &QuarantineOptions) -> Result<Quarantine
     }
     report.directories = chosen.iter().map(Candidate::report).collect();
     if options.rename_only {
-        count_unreachable(path, &mut report);
+        count_unreachable(path, &mut report)?;
     } else {
         save_vectors(path, &mut report)?;
     }
     if !options.dry_run {
-        // The vectors are durable in the queue, unless the caller asked for a plain rename or they
-        // cannot be read. A crash before this line leaves all directories in place, and a second
-        // run renames them.
+        // The vectors are durable in the queue, unless the caller asked for a plain rename. A crash
+        // before this line leaves all directories in place, and a second run renames them.
         rename_all(&mut report);
     }
     Ok(report)
 }
 
 /// Counts the vectors of live records that are only in these directories.
-fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
-    let directory = match Directory::open(path) {
-        Ok(directory) => directory,
-        Err(error) => {
+fn count_unreachable(path: &Path, report: &mut QuarantineReport) -> Result<()> {
+    let mut advice = Advice::DiagnoseAndImport {
+        path: path.to_owned(),
+    };
+    match Directory::open(path) {
+        Ok(directory) if is_salvaged(&directory) => count_labels(report),
+        Ok(directory) => {
+            count_live(&directory, report);
+            advice = Advice::KeepChromaVectors;
+        }
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
             report.warnings.push(format!(
                 "cannot count the vectors that become unreachable: {error}"
             ));
-            return;
+            count_labels(report);
         }
-    };
-    for (index, row) in directory.collections().iter().enumerate() {
-        let Some(entry) = entry_of(report, row.vector_segment.as_deref()) else {
-            continue;
-        };
-        entry.collection = Some(row.name.clone());
-        match directory.survey(index) {
-            Ok(survey) => entry.vectors_unreachable = survey.counts.in_segment,
-            Err(error) => report.warnings.push(error.to_string()),
-        }
+        Err(error) => return Err(error),
     }
     let total: u64 = report
         .directories
@@ -146,37 +155,42 @@ fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
             "{} only in these directories and become unreachable for ChromaDB",
             counted(total, "vector lies", "vectors lie")
         ));
-        report.advice = Some(Advice::KeepChromaVectors);
+        report.advice = Some(advice);
+    }
+    Ok(())
+}
+
+fn count_live(directory: &Directory, report: &mut QuarantineReport) {
+    for (index, row) in directory.collections().iter().enumerate() {
+        let Some(entry) = entry_of(report, row.vector_segment.as_deref()) else {
+            continue;
+        };
+        entry.collection = Some(row.name.clone());
+        match directory.survey(index) {
+            Ok(survey) => entry.vectors_unreachable = survey.counts.in_segment,
+            Err(error) => report.warnings.push(error.to_string()),
+        }
     }
 }
 
-/// Writes the readable vectors into the queue.
+/// Writes the readable vectors into the queue. Refuses if the database cannot take them: a rename
+/// would then put all vectors out of reach.
 fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
     let names: Vec<String> = report
         .directories
         .iter()
         .filter_map(|directory| Some(directory.from.file_name()?.to_str()?.to_owned()))
         .collect();
-    let prepared = match Prepared::of(path, Choice::Segments(&names)) {
-        Ok(prepared) if prepared.is_salvaged() => {
-            report
-                .warnings
-                .push("SQLite cannot read the database, so no vectors were saved".to_owned());
-            report.advice = Some(Advice::RepairChroma);
-            count_unsaved(report);
-            return Ok(());
-        }
-        Ok(prepared) => prepared,
-        // Only damage to the files themselves permits a quarantine without saving the vectors.
-        Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-        Err(error) => {
-            report
-                .warnings
-                .push(format!("no vectors could be saved: {error}"));
-            count_unsaved(report);
-            return Ok(());
-        }
-    };
+    let prepared =
+        Prepared::of(path, Choice::Segments(&names)).map_err(|error| diagnose(error, path))?;
+    if prepared.is_salvaged() {
+        let error = Error::Corrupt {
+            what: "the database".into(),
+            path: path.join(DATABASE),
+            detail: "SQLite cannot read it, so no vectors can be saved; nothing was renamed".into(),
+        };
+        return Err(diagnose(error, path));
+    }
     for plan in &prepared.work.plans {
         let unreadable = plan.outcome.needs_embedding.len();
         if let Some(entry) = entry_of(report, plan.directory_to_rename()) {
@@ -202,8 +216,22 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
     Ok(())
 }
 
+/// An error about damage, with advice about this directory instead of about a palace of Loci.
+fn diagnose(error: Error, path: &Path) -> Error {
+    if error.kind() == ErrorKind::Corrupt {
+        let path = path.to_owned();
+        error.advise(Advice::DiagnoseAndImport { path })
+    } else {
+        error
+    }
+}
+
+fn is_salvaged(directory: &Directory) -> bool {
+    matches!(directory.snapshot().access(), Access::Salvaged(_))
+}
+
 /// Counts every vector that has an id, because the database cannot tell which records are live.
-fn count_unsaved(report: &mut QuarantineReport) {
+fn count_labels(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         let pickle = directory.from.join("index_metadata.pickle");
         if let Ok(bytes) = loci_files::foreign::read(&pickle) {

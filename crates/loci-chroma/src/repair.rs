@@ -44,6 +44,7 @@ pub(crate) use plan::{Choice, Plan, Work, is_damaged};
 pub(crate) use renames::quarantine_segment;
 pub use report::{Change, CollectionRepair, RenamedDirectory, RepairReport};
 
+use crate::directory::{require_directory, require_readable_indexes};
 use loci_files::openers_of;
 use loci_foreign::chroma::Diagnosis;
 use loci_foreign::chroma::TABLES;
@@ -69,13 +70,8 @@ pub struct RepairOptions {
 
 /// Repairs the ChromaDB directory at `path`.
 pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
+    require_directory(path)?;
     let database = path.join(DATABASE);
-    if !database.is_file() {
-        return Err(Error::invalid(
-            format!("directory `{}`", path.display()),
-            "there is no `chroma.sqlite3` in it",
-        ));
-    }
     if options.dry_run {
         return repair_in(path, true, &options.models);
     }
@@ -83,6 +79,8 @@ pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
     let Some(output) = &options.output else {
         return repair_in(path, false, &options.models);
     };
+    // Otherwise the copy would stop half way.
+    require_readable_indexes(path)?;
     copy::copy_directory(path, output)?;
     let mut report = repair_in(output, false, &options.models)?;
     // The source directory serves as the backup. It was only read.
@@ -143,6 +141,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) fn of(path: &Path, choice: Choice<'_>) -> Result<Self> {
         let diagnosis = Diagnosis::of(path)?;
+        diagnosis.require_readable()?;
         let findings: Vec<Finding> = diagnosis.all().cloned().collect();
         if findings
             .iter()

@@ -198,7 +198,11 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
              `--on-conflict duplicate` adds the records under new ids"
                 .into()
         }
-        Advice::RepairChroma => "`loci repair --chroma PATH` recovers the vectors".into(),
+        Advice::MakeReadable => {
+            "make the file readable for you, then run the command again; nothing was \
+             changed"
+                .into()
+        }
         Advice::KeepChromaVectors => "without `--rename-only` they are kept, and \
              `loci repair --chroma PATH` restores them"
             .into(),

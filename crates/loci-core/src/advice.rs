@@ -130,8 +130,8 @@ pub enum Advice {
     SetRecordsAside,
     /// Name a palace, because there is no default path.
     NamePalace,
-    /// Repair a ChromaDB directory in place.
-    RepairChroma,
+    /// Make a file of another program readable for this user.
+    MakeReadable,
     /// Quarantine with a copy of the vectors, or repair the ChromaDB directory in place later.
     KeepChromaVectors,
 }
@@ -178,7 +178,7 @@ impl Advice {
             | Self::Overwrite
             | Self::SetRecordsAside
             | Self::NamePalace
-            | Self::RepairChroma
+            | Self::MakeReadable
             | Self::KeepChromaVectors => return None,
         })
     }

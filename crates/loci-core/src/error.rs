@@ -268,6 +268,18 @@ impl Error {
         }
     }
 
+    /// [`Error::io`] for reading a file of another program. If permission is denied, the advice is
+    /// to make the file readable: the file may be intact, so nothing may treat it as damaged.
+    pub fn reading(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        let denied = source.kind() == std::io::ErrorKind::PermissionDenied;
+        let error = Self::io("cannot read", path, source);
+        if denied {
+            error.advise(Advice::MakeReadable)
+        } else {
+            error
+        }
+    }
+
     /// Adds advice to the error.
     #[must_use]
     pub fn advise(self, advice: Advice) -> Self {

@@ -27,7 +27,7 @@ use crate::mempalace;
 
 pub use catalog::{CollectionRow, Version};
 pub use diagnosis::{Diagnosis, STALE};
-pub use directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
+pub use directory::{DATABASE, DRIFT, Directory, INDEX_DATA, denied_index_file};
 pub use lost_rows::{Candidate, Evidence};
 pub use palace::ChromaPalace;
 pub use queue::{LOWEST_WATERMARK, NUMBER_HOLDER};

@@ -160,6 +160,11 @@ pub trait ForeignPalace {
     fn for_each_fact(&self, batch: usize, take: OnBatch<'_, Fact>) -> Result<ReadSummary>;
     /// Passes its links to `take`.
     fn for_each_link(&self, batch: usize, take: OnBatch<'_, Link>) -> Result<ReadSummary>;
+    /// Refuses if the palace has files that exist and that this user may not read. An import would
+    /// leave out what they hold.
+    fn require_readable(&self) -> Result<()> {
+        Ok(())
+    }
     /// Whether the files are unchanged since they were opened.
     fn is_unchanged(&self) -> bool;
 }

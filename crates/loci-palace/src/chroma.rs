@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub use loci_chroma::{
     Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RenamedDirectory,
-    RepairOptions, RepairReport, quarantine,
+    RepairOptions, RepairReport, quarantine, require_directory,
 };
 use loci_core::Result;
 use loci_core::finding::Finding;

@@ -88,11 +88,13 @@ impl Snapshot {
             ));
         }
         let taken = stamps(&path)?;
-        let companions: Vec<String> = COMPANIONS
-            .iter()
-            .filter(|companion| is_pending(&beside(&path, companion), companion))
-            .map(|companion| (*companion).to_owned())
-            .collect();
+        let mut companions = Vec::new();
+        for companion in COMPANIONS {
+            let file = beside(&path, companion);
+            if is_pending(&file, companion).map_err(|source| Error::reading(file, source))? {
+                companions.push(companion.to_owned());
+            }
+        }
         let (connection, private, taken, access) = if companions.is_empty() && !copy {
             let opened = open_in_place(&path);
             (opened, None, taken, Access::InPlace)
@@ -124,6 +126,8 @@ impl Snapshot {
         let readable = private
             .as_ref()
             .map_or_else(|| path.clone(), |private| private.path().join(name(&path)));
+        // A file that this user may not open is not damaged.
+        loci_files::foreign::open(&readable).map_err(|source| Error::reading(&readable, source))?;
         let salvaged = new_private()?;
         let (connection, rebuilt) =
             rebuild::rebuild(&readable, &salvaged.path().join("salvaged.sqlite3"), tables)?;
@@ -230,8 +234,9 @@ fn stamps(path: &Path) -> Result<Vec<Option<Stamp>>> {
         .collect()
 }
 
-/// Whether SQLite would use this companion file, because it starts like a journal or log.
-fn is_pending(path: &Path, companion: &str) -> bool {
+/// Whether SQLite would use this companion file, because it starts like a journal or log. Fails if
+/// permission is denied: without a log that exists, the content would be an older one.
+fn is_pending(path: &Path, companion: &str) -> io::Result<bool> {
     const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
     const LOGS: [[u8; 4]; 2] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83]];
     let mut start = [0; 8];
@@ -242,12 +247,16 @@ fn is_pending(path: &Path, companion: &str) -> bool {
         loci_files::foreign::open(path)?.read_exact(&mut start)?;
         Ok(true)
     };
-    read().unwrap_or(false)
+    let complete = match read() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+        result => result.unwrap_or(false),
+    };
+    Ok(complete
         && if companion == "-wal" {
             LOGS.iter().any(|log| start.starts_with(log))
         } else {
             start == JOURNAL
-        }
+        })
 }
 
 fn name(path: &Path) -> &std::ffi::OsStr {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use loci_core::Result;
 use loci_foreign::chroma::{DATABASE, DRIFT, Directory, INDEX_DATA};
 
 use super::Quarantined;
@@ -63,14 +64,8 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 /// Marks the directories whose index does not serve what the files hold.
-pub(super) fn judge(path: &Path, candidates: &mut [Candidate], warnings: &mut Vec<String>) {
-    let directory = match Directory::open(path) {
-        Ok(directory) => directory,
-        Err(error) => {
-            warnings.push(format!("the index could not be checked: {error}"));
-            return;
-        }
-    };
+pub(super) fn judge(path: &Path, candidates: &mut [Candidate]) -> Result<()> {
+    let directory = Directory::open(path)?;
     for (index, row) in directory.collections().iter().enumerate() {
         let found = candidates.iter_mut().find(|candidate| {
             candidate.path.file_name().and_then(|name| name.to_str())
@@ -79,9 +74,7 @@ pub(super) fn judge(path: &Path, candidates: &mut [Candidate], warnings: &mut Ve
         let Some(candidate) = found.filter(|_| row.vector_segment.is_some()) else {
             continue;
         };
-        match directory.survey(index) {
-            Ok(survey) => candidate.damaged = is_damaged(path, row, &survey),
-            Err(error) => warnings.push(error.to_string()),
-        }
+        candidate.damaged = is_damaged(path, row, &directory.survey(index)?);
     }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use loci_chroma::{QuarantineOptions, QuarantineReport, quarantine};
+use loci_core::{Advice, ErrorKind};
 use rusqlite::Connection;
 
 use crate::damage::case;
@@ -45,6 +46,15 @@ fn run(path: &Path) -> QuarantineReport {
     quarantine(path, &QuarantineOptions::default()).unwrap()
 }
 
+/// A quarantine of a [`bare`] directory, whose database cannot take vectors.
+fn rename(path: &Path) -> QuarantineReport {
+    let options = QuarantineOptions {
+        rename_only: true,
+        ..QuarantineOptions::default()
+    };
+    quarantine(path, &options).unwrap()
+}
+
 #[test]
 fn a_fresh_segment_is_left_alone() {
     let (_folder, palace) = bare(600);
@@ -56,7 +66,7 @@ fn a_fresh_segment_is_left_alone() {
 #[test]
 fn a_segment_two_hours_behind_is_renamed_with_its_files_inside() {
     let (_folder, palace) = bare(7200);
-    let report = run(&palace);
+    let report = rename(&palace);
     assert_eq!(report.directories.len(), 1);
     let moved = &report.directories[0];
     let to = moved.to.as_ref().unwrap();
@@ -72,11 +82,14 @@ fn a_segment_two_hours_behind_is_renamed_with_its_files_inside() {
 }
 
 #[test]
-fn a_missing_palace_and_a_missing_database_are_no_error() {
+fn a_missing_palace_and_a_missing_database_are_errors() {
     let (folder, palace) = bare(7200);
-    assert!(run(&folder.path().join("nowhere")).directories.is_empty());
     fs::remove_file(palace.join(DATABASE)).unwrap();
-    assert!(run(&palace).directories.is_empty());
+    for path in [folder.path().join("nowhere"), palace.clone()] {
+        let refused = quarantine(&path, &QuarantineOptions::default()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{refused}");
+        assert!(refused.to_string().contains("no ChromaDB directory"));
+    }
     assert!(palace.join(UUID).exists());
 }
 
@@ -91,7 +104,7 @@ fn what_is_already_set_aside_hidden_or_no_segment_is_skipped() {
         age(&palace.join(name).join(DATA), 7200);
     }
     fs::create_dir(palace.join("no-vectors")).unwrap();
-    let report = run(&palace);
+    let report = rename(&palace);
     let renamed: Vec<_> = report.directories.iter().map(|one| &one.from).collect();
     assert_eq!(renamed, [&palace.join(UUID)]);
 }
@@ -99,7 +112,7 @@ fn what_is_already_set_aside_hidden_or_no_segment_is_skipped() {
 #[test]
 fn a_taken_name_is_not_overwritten() {
     let (_folder, palace) = bare(7200);
-    let first = run(&palace).directories[0].to.clone().unwrap();
+    let first = rename(&palace).directories[0].to.clone().unwrap();
     fs::create_dir(palace.join(UUID)).unwrap();
     fs::write(palace.join(UUID).join(DATA), "more").unwrap();
     age(&palace.join(UUID).join(DATA), 7200);
@@ -109,7 +122,7 @@ fn a_taken_name_is_not_overwritten() {
         let name = format!("{UUID}.drift-{}", stamp.strftime("%Y%m%d-%H%M%S"));
         fs::create_dir_all(palace.join(name)).unwrap();
     }
-    let second = run(&palace).directories[0].to.clone().unwrap();
+    let second = rename(&palace).directories[0].to.clone().unwrap();
     assert_ne!(first, second);
     assert_eq!(fs::read_to_string(first.join(DATA)).unwrap(), "vectors");
     assert_eq!(fs::read_to_string(second.join(DATA)).unwrap(), "more");
@@ -121,6 +134,7 @@ fn a_dry_run_changes_nothing() {
     let before = contents(&palace);
     let options = QuarantineOptions {
         dry_run: true,
+        rename_only: true,
         ..QuarantineOptions::default()
     };
     let report = quarantine(&palace, &options).unwrap();
@@ -140,7 +154,7 @@ fn a_rename_that_fails_is_reported_and_the_rest_go_on() {
     fs::write(palace.join(&long).join(DATA), "").unwrap();
     fs::set_permissions(palace.join(&long), fs::Permissions::from_mode(0o755)).unwrap();
     age(&palace.join(&long).join(DATA), 7200);
-    let report = run(&palace);
+    let report = rename(&palace);
     let of = |name: &str| {
         let path = palace.join(name);
         report
@@ -249,13 +263,22 @@ fn second_segment(scene: &Scene) -> PathBuf {
 }
 
 #[test]
-fn an_unreadable_database_does_not_keep_a_segment_from_being_set_aside() {
+fn a_segment_of_an_unreadable_database_is_renamed_only_on_request() {
     let (_folder, palace) = bare(7200);
     let mut noise = vec![0; 8192];
     fastrand::Rng::with_seed(5).fill(&mut noise);
     fs::write(palace.join(DATABASE), noise).unwrap();
-    let report = run(&palace);
+    let before = contents(&palace);
+    let refused = quarantine(&palace, &QuarantineOptions::default()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Corrupt);
+    let path = palace.clone();
+    assert_eq!(
+        refused.advice(),
+        Some(Advice::DiagnoseAndImport { path }),
+        "{refused}"
+    );
+    assert_eq!(contents(&palace), before);
+    let report = rename(&palace);
     assert!(report.directories[0].to.is_some(), "{report:#?}");
     assert_eq!(report.directories[0].vectors_saved, 0);
-    assert!(!report.warnings.is_empty());
 }

@@ -15,9 +15,6 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// The file that identifies a ChromaDB directory.
-pub(crate) const DATABASE: &str = "chroma.sqlite3";
-
 pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Result<Reply> {
     require_existing(&arguments.path)?;
     let path = chroma_directory(&arguments.path);
@@ -48,7 +45,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         .directories
         .iter()
         .any(|directory| directory.problem.is_some());
-    let text = render(session.printer, &path, &report);
+    let text = render(session.printer, &report);
     let mut warnings = warnings_of(&report);
     warnings.retain(|warning| !shown_before.contains(warning));
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
@@ -86,16 +83,12 @@ fn warnings_of(report: &QuarantineReport) -> Vec<Warning> {
         .collect()
 }
 
-fn render(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
+fn render(printer: Printer, report: &QuarantineReport) -> String {
     let mut text = String::new();
     for directory in &report.directories {
         one(printer, directory, report.dry_run, &mut text);
     }
     if report.directories.is_empty() {
-        if !path.join(DATABASE).is_file() {
-            let place = path_text(path);
-            let _ = write!(text, "no `{DATABASE}` in `{}`: ", printer.name(&place));
-        }
         text.push_str("nothing to quarantine\n");
     }
     if let Some(backup) = &report.backup {

@@ -1,6 +1,6 @@
 //! `quarantine` and `repair --chroma`: which directory is meant, what is said before and after.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -60,6 +60,59 @@ fn a_quarantine_of_a_missing_path_is_an_error_that_names_it() {
     assert_eq!(ran.code, 2, "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("no/such/chroma"), "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
+}
+
+/// A mistyped path exited with 0, as if nothing there were stale.
+#[test]
+fn a_quarantine_of_anything_but_a_chroma_directory_is_an_error() {
+    let dir = Dir::new();
+    dir.write("letter.txt", "dear palace");
+    fs::create_dir(dir.path("empty")).unwrap();
+    fs::create_dir(dir.path("other")).unwrap();
+    dir.write("other/index.bin", "bytes");
+    for place in ["letter.txt", "empty", "other"] {
+        for arguments in [&["quarantine", place][..], &["repair", "--chroma", place]] {
+            let error = dir.error(2, arguments);
+            assert_eq!(error["kind"], "invalid_input");
+            let said = error["message"].as_str().unwrap();
+            assert!(said.contains("no ChromaDB directory at"), "{said}");
+            assert!(said.contains(place), "{said}");
+        }
+    }
+}
+
+/// Vectors of a database that SQLite cannot read were renamed away, and not saved.
+#[test]
+fn a_quarantine_that_can_save_no_vector_renames_nothing() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    let database = File::options().write(true).open(old.database());
+    database.unwrap().set_len(100_000).unwrap();
+    let before = old.state();
+    for more in [
+        &["--check"][..],
+        &["--check", "--dry-run"],
+        &["--stale-seconds", "0"],
+    ] {
+        let ran = dir.run(&[&["quarantine", old.name()], more].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert_eq!(ran.stdout, "");
+        let command = format!("`loci import {}`", old.name());
+        assert!(ran.stderr.contains(&command), "{ran:?}");
+        assert_eq!(old.state(), before, "{more:?}");
+    }
+    let imported = dir.run(&["import", old.name()]);
+    let found = "drawers -> drawers: 42 record(s)";
+    assert!(imported.stdout.contains(found), "{imported:?}");
+    let report = dir.json(0, &["quarantine", old.name(), "--check", "--rename-only"]);
+    let directories = report["directories"].as_array().unwrap();
+    assert_eq!(directories.len(), 2, "{report}");
+    for directory in directories {
+        assert!(
+            directory["vectors_unreachable"].as_u64() > Some(0),
+            "{report}"
+        );
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod add;
 mod backup;
 mod chroma_directories;
+mod chroma_permissions;
 mod chroma_repair;
 mod clients;
 mod configuration;

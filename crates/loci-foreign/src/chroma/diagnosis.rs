@@ -80,6 +80,11 @@ impl Diagnosis {
             .chain(self.surveys.iter().flat_map(|survey| &survey.findings))
     }
 
+    /// Refuses if this user may not read an index file. See [`Survey::require_readable`].
+    pub fn require_readable(&self) -> Result<()> {
+        self.surveys.iter().try_for_each(Survey::require_readable)
+    }
+
     /// Whether there are no problems.
     pub fn is_healthy(&self) -> bool {
         self.all().all(|finding| finding.severity == Severity::Note)

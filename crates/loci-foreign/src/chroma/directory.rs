@@ -1,5 +1,6 @@
 //! A ChromaDB directory, open for reading.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -7,8 +8,10 @@ use loci_core::{Error, Result};
 use loci_salvage::Snapshot;
 
 use crate::chroma::catalog::{Catalog, CollectionRow, Version};
+use crate::chroma::hnsw;
 use crate::chroma::index_entries::IndexEntries;
 use crate::chroma::lost_rows::{Candidate, LostRows};
+use crate::chroma::survey::files::PICKLE;
 use crate::chroma::tables::TABLES;
 
 /// The database of a ChromaDB directory.
@@ -41,6 +44,8 @@ impl Directory {
     }
 
     fn from(path: &Path, snapshot: Snapshot) -> Result<Self> {
+        // Vectors may be in quarantined directories, which only the list shows.
+        std::fs::read_dir(path).map_err(|source| Error::reading(path, source))?;
         Ok(Self {
             catalog: Catalog::read(&snapshot, path)?,
             path: path.to_owned(),
@@ -103,7 +108,10 @@ impl Directory {
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.'))
-            .filter(|name| self.path.join(name).join(INDEX_DATA).is_file())
+            .filter(|name| {
+                let directory = self.path.join(name);
+                directory.join(INDEX_DATA).is_file() || denied_index_file(&directory).is_some()
+            })
             .collect();
         names.sort_unstable();
         names
@@ -140,11 +148,48 @@ impl Directory {
 
 fn database(path: &Path) -> Result<PathBuf> {
     let database = path.join(DATABASE);
-    if database.is_file() {
-        Ok(database)
-    } else {
-        Err(Error::PalaceNotFound {
+    match database.metadata() {
+        Ok(info) if info.is_file() => Ok(database),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(Error::reading(database, error))
+        }
+        _ => Err(Error::PalaceNotFound {
             path: path.to_owned(),
-        })
+        }),
     }
+}
+
+/// The first of the files of an index that exists and that this user may not read, with the error
+/// of the system. It is the directory itself if its files cannot be looked up and its name is one
+/// that ChromaDB gives to an index.
+pub fn denied_index_file(directory: &Path) -> Option<(PathBuf, io::Error)> {
+    let is_denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    for name in hnsw::FILES.iter().chain([&PICKLE]) {
+        let file = directory.join(name);
+        match file.metadata() {
+            Ok(info) if info.is_file() => match loci_files::foreign::open(&file) {
+                Err(error) if is_denied(&error) => return Some((file, error)),
+                _ => {}
+            },
+            Err(error) if is_denied(&error) => {
+                return has_index_name(directory).then(|| (directory.to_owned(), error));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether the name of a directory starts with a UUID, as those of indexes and of quarantined
+/// indexes do.
+fn has_index_name(directory: &Path) -> bool {
+    const LENGTHS: [usize; 5] = [8, 4, 4, 4, 12];
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let Some(uuid) = name.and_then(|name| name.get(..36)) else {
+        return false;
+    };
+    uuid.split('-').map(str::len).eq(LENGTHS)
+        && uuid
+            .bytes()
+            .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }

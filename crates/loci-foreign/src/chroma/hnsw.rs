@@ -31,7 +31,7 @@ use links::Links;
 use scan::{Scan, Terms};
 
 /// The files, in the order in which ChromaDB writes them.
-const FILES: [&str; 4] = [
+pub(crate) const FILES: [&str; 4] = [
     "header.bin",
     "data_level0.bin",
     "length.bin",

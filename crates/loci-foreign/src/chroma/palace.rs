@@ -237,6 +237,10 @@ impl ForeignPalace for ChromaPalace {
         self.companions.for_each_link(batch, take)
     }
 
+    fn require_readable(&self) -> Result<()> {
+        self.diagnosis.require_readable()
+    }
+
     fn is_unchanged(&self) -> bool {
         self.diagnosis.is_unchanged()
             && Stamps::of(mempalace::companion_files(self.path())) == self.stamps

@@ -13,10 +13,11 @@ mod replay;
 mod siblings;
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use loci_core::Result;
 use loci_core::finding::{Finding, Severity};
+use loci_core::{Error, Result};
 use loci_salvage::snapshot::unreadable;
 use serde::Serialize;
 
@@ -118,6 +119,8 @@ pub struct Survey {
     pub pending: Vec<u64>,
     /// Ids whose row is lost. Their text, if it exists, is among the candidates.
     pub unresolved: Vec<String>,
+    /// Index files that exist and that this user may not read. They may be intact.
+    denied: Vec<PathBuf>,
     segment: Option<Segment>,
     aside: Vec<Segment>,
 }
@@ -128,6 +131,18 @@ impl Survey {
         self.findings
             .iter()
             .all(|finding| finding.severity == Severity::Note)
+    }
+
+    /// Refuses if this user may not read an index file. Its vectors are not lost, and nothing may
+    /// be changed or left out as if they were.
+    pub fn require_readable(&self) -> Result<()> {
+        match self.denied.first() {
+            Some(file) => Err(Error::reading(
+                file,
+                io::Error::from(io::ErrorKind::PermissionDenied),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Whether the index files are unchanged since they were read.
@@ -168,6 +183,7 @@ impl Directory {
             segment,
             map,
             problem,
+            denied,
         } = match foreign {
             Some(_) => IndexFiles::default(),
             None => files,
@@ -227,6 +243,7 @@ impl Directory {
                 Some(ids) if !lost.candidates.is_empty() => ids.clone(),
                 _ => Vec::new(),
             },
+            denied: denied.into_iter().collect(),
             segment: None,
             aside: Vec::new(),
         };

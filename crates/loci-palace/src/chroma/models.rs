@@ -21,6 +21,7 @@ impl Palace {
         options: &RepairOptions,
     ) -> Result<RepairAnswer> {
         let source = loci_foreign::open(path, Some(Kind::Chroma))?;
+        source.require_readable()?;
         let mut models = Vec::new();
         for (at, collection) in source.collections().iter().enumerate() {
             let missing = source.vector_counts(at).unwrap_or_default().missing;

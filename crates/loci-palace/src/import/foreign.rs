@@ -81,8 +81,9 @@ pub fn candidates_file(source: &Path) -> Result<Option<PathBuf>> {
 }
 
 impl Palace {
-    /// Imports a foreign palace. Unreadable parts of the source are reported, and the import
-    /// continues. A failure of this palace stops it, and a later run continues.
+    /// Imports a foreign palace. Damaged parts of the source are reported, and the import
+    /// continues. A file that this user may not read is an error before anything is imported. A
+    /// failure of this palace stops the import, and a later run continues.
     pub fn import_foreign(
         &self,
         source: &dyn ForeignPalace,
@@ -92,6 +93,7 @@ impl Palace {
         if let Some(name) = &options.collection {
             loci_core::validate_collection_name(name)?;
         }
+        source.require_readable()?;
         let import = ForeignImport {
             palace: self,
             source,

@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use loci_palace::chroma::{CollectionRepair, RepairAnswer, RepairOptions, RepairReport, repair};
+use loci_palace::chroma::{
+    CollectionRepair, RepairAnswer, RepairOptions, RepairReport, repair, require_directory,
+};
 use loci_palace::{Error, ErrorKind, path_text, shell_quoted};
 
 use crate::args::RepairArguments;
-use crate::commands::quarantine::{DATABASE, chroma_directory};
+use crate::commands::quarantine::chroma_directory;
 use crate::failure::{Exit, Failure, Result};
 use crate::hint;
 use crate::print::Printer;
@@ -29,10 +31,7 @@ pub(super) fn run(
     };
     let copied = arguments.output.is_some() && !arguments.dry_run;
     let path = chroma_directory(path);
-    if !path.join(DATABASE).is_file() {
-        let problem = format!("no `{DATABASE}` in it; name the ChromaDB directory");
-        return Err(Error::invalid(format!("`{}`", path.display()), problem).into());
-    }
+    require_directory(&path)?;
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
     let answer = if arguments.embed {

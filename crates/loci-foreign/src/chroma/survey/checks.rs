@@ -7,8 +7,8 @@ mod waiting;
 
 use std::collections::HashMap;
 
-use loci_core::Metric;
 use loci_core::finding::{Finding, FindingCode, Fix, Severity, counted};
+use loci_core::{Metric, path_text};
 
 use super::foreign::Foreign;
 use super::live::Records;
@@ -178,21 +178,28 @@ impl Scene<'_> {
     }
 
     fn files(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        let unreadable = |file: String, problem: &str| {
+            Finding::new(
+                "index_unreadable",
+                Severity::Error,
+                "the index files exist but cannot be read",
+            )
+            .file(file)
+            .with("problem", problem)
+            .then("ChromaDB refuses every call on the collection, or treats it as empty")
+            .fix(Fix::MakeReadable)
+        };
+        for file in &survey.denied {
+            let inside = file.strip_prefix(self.directory.path()).unwrap_or(file);
+            found.push(unreadable(path_text(inside), "permission denied"));
+        }
         let Some(name) = &self.row.vector_segment else {
             return;
         };
         if let Some(problem) = self.problem {
-            found.push(
-                Finding::new(
-                    "index_unreadable",
-                    Severity::Error,
-                    "the index files exist but cannot be read",
-                )
-                .file(format!("{name}/{INDEX_DATA}"))
-                .with("problem", problem)
-                .then("ChromaDB refuses every call on the collection, or treats it as empty")
-                .fix(Fix::MakeReadable),
-            );
+            if survey.denied.is_empty() {
+                found.push(unreadable(format!("{name}/{INDEX_DATA}"), problem));
+            }
             return;
         }
         if let Some(foreign) = self.foreign {

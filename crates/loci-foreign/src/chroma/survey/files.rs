@@ -2,10 +2,11 @@
 //! others.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use loci_core::Metric;
+use loci_core::{Error, Metric};
 
+use crate::chroma::directory::denied_index_file;
 use crate::chroma::hnsw::Segment;
 use crate::chroma::pickle::{self, LabelMap};
 
@@ -27,6 +28,8 @@ pub(crate) struct IndexFiles {
     pub(crate) map: Option<LabelMap>,
     /// Why the vectors are unreadable although the files exist.
     pub(crate) problem: Option<String>,
+    /// A file that exists and that this user may not read. The others are not read either.
+    pub(crate) denied: Option<PathBuf>,
 }
 
 impl IndexFiles {
@@ -34,6 +37,11 @@ impl IndexFiles {
     /// `expected`.
     pub(crate) fn open(path: &Path, metric: Metric, expected: Option<usize>) -> Self {
         let mut files = Self::default();
+        if let Some((file, source)) = denied_index_file(path) {
+            files.problem = Some(Error::io("cannot read", &file, source).to_string());
+            files.denied = Some(file);
+            return files;
+        }
         let opened = match Segment::open(path, metric, None) {
             Ok(Some(segment)) if !segment.is_header_sound() => {
                 Segment::open(path, metric, expected)

@@ -25,6 +25,7 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
     let named: HashSet<String> = survey.live.iter().map(|live| live.id.clone()).collect();
     for name in directory.quarantined(row.vector_segment.as_deref()) {
         let files = IndexFiles::open(&directory.path().join(&name), row.metric, survey.dimension);
+        survey.denied.extend(files.denied);
         let (Some(segment), Some(map)) = (files.segment, files.map) else {
             continue;
         };
