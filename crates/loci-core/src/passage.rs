@@ -65,15 +65,12 @@ impl Passage {
         prepared: Option<&Prepared>,
         metadata: &Metadata,
     ) -> Self {
-        let speaker = metadata
-            .get_str("speaker")
-            .or_else(|| text.and_then(loci_text::opening_label));
         Self {
             source: source(collection, metadata),
             line: line(metadata),
             authored_at: metadata.authored_at(),
             length: prepared.map_or(0, |prepared| prepared.length),
-            label: speaker.map_or_else(String::new, |name| loci_text::index_terms(name).joined),
+            label: label(text, metadata),
             tokens: prepared.map_or_else(Vec::new, |prepared| prepared.tokens.clone()),
         }
     }
@@ -83,6 +80,17 @@ impl Passage {
         let prepared = text.map(|text| Prepared::of(text, context(metadata)));
         Self::of(collection, text, prepared.as_ref(), metadata)
     }
+}
+
+/// The terms of the speaker's name, separated by spaces: the metadata `speaker`, else `role` (`user`
+/// or `assistant` in a chat), else a name at the start of the text. A turn of a chat often begins
+/// with a word and a colon that is no name, so its role comes before that.
+pub fn label(text: Option<&str>, metadata: &Metadata) -> String {
+    let speaker = metadata
+        .get_str("speaker")
+        .or_else(|| metadata.get_str("role"))
+        .or_else(|| text.and_then(loci_text::opening_label));
+    speaker.map_or_else(String::new, |name| loci_text::index_terms(name).joined)
 }
 
 /// The text by which a mined drawer is found in addition to its own: the name of its file and the
@@ -186,6 +194,17 @@ mod tests {
             assert_ne!(one, other);
         }
         assert_eq!(of(1, "w", ""), None);
+    }
+
+    #[test]
+    fn the_label_is_the_speaker_else_the_role_else_the_name_at_the_start() {
+        let label = |text, metadata| label(Some(text), &meta(&metadata));
+        let both = serde_json::json!({"speaker": "Ann Lee", "role": "user"});
+        assert_eq!(label("Bo: hello", both), "ann lee");
+        let role = serde_json::json!({"role": "assistant"});
+        assert_eq!(label("Noted: on Thursday", role), "assist");
+        assert_eq!(label("Bo: hello", serde_json::json!({})), "bo");
+        assert_eq!(label("hello", serde_json::json!({"role": 7})), "");
     }
 
     #[test]

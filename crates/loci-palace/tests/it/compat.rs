@@ -190,7 +190,7 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
 
 #[test]
 fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
-    for name in ["format-4", "format-5", "format-6", "format-7"] {
+    for name in ["format-4", "format-5", "format-6", "format-7", "format-8"] {
         let (_directory, palace) = opened(name);
         let post = palace.collection("post", false).unwrap();
         let ledger = post.ledger().unwrap();
@@ -205,7 +205,7 @@ fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
                 .unwrap()
                 .state
                 .format,
-            7
+            8
         );
         let verified = palace
             .verify(&loci_palace::verify::Request { deep: true })
@@ -232,7 +232,7 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
             .status(&loci_palace::status::Request::default())
             .unwrap()
             .state;
-        assert_eq!((state.format, state.facts, state.links), (7, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (8, 3, 1));
         assert!(
             palace
                 .verify(&loci_palace::verify::Request { deep: true })
@@ -289,4 +289,31 @@ fn a_palace_of_format_7_opens_with_the_machines_of_its_sources() {
         sources,
         expected.map(|(name, host)| (name.to_owned(), host.to_owned()))
     );
+}
+
+/// `format-7-roles.sqlite3` holds turns of a chat with roles, as a version of format 7 wrote them.
+/// Its search data is brought up to date, else `verify` would call it wrong.
+#[test]
+fn a_palace_of_format_7_opens_with_the_roles_of_its_turns_as_labels() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    std::fs::create_dir(&path).unwrap();
+    let database = path.join("palace.sqlite3");
+    std::fs::copy(fixture("format-7-roles.sqlite3"), &database).unwrap();
+    let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
+    let verified = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
+    assert!(verified.ok(), "{:?}", verified.findings);
+    palace.close().unwrap();
+    let database = rusqlite::Connection::open(&database).unwrap();
+    let mut labels = database
+        .prepare("SELECT label FROM passages ORDER BY row")
+        .unwrap();
+    let labels: Vec<String> = labels
+        .query_map([], |columns| columns.get(0))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    assert_eq!(labels, ["user", "assist", "bo", "ana", ""]);
 }

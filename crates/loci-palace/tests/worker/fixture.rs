@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 7 knows.
+//! Makes a palace that holds one of everything that format 8 knows.
 
 use std::path::Path;
 
@@ -57,10 +57,10 @@ pub(crate) fn make(path: &Path) {
     let palace = Palace::open(path, &on("laptop")).unwrap();
     palace
         .backup(&loci_palace::backup::Request {
-            target: parent.join("format-7.sqlite3").clone(),
+            target: parent.join("format-8.sqlite3").clone(),
         })
         .unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-7.jsonl")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-8.jsonl")).unwrap();
     palace
         .export(&loci_palace::export::Request::default(), &mut lines)
         .unwrap();
@@ -97,7 +97,8 @@ fn posted_elsewhere(path: &Path) {
     palace.close().unwrap();
 }
 
-/// A source with lines, dates, a speaker by metadata and one by label; static vectors, pinned.
+/// A source with lines, dates, a speaker by metadata, one by role and one by label; static vectors,
+/// pinned.
 fn mined(palace: &Palace) {
     let (memory, _) = palace.memory("drawers", true).unwrap();
     let place =
@@ -123,6 +124,11 @@ fn mined(palace: &Palace) {
             "t2",
             "I would rather have a beer.",
             &json!({"date": "1:56 pm on 8 May, 2023", "speaker": "Melanie"}),
+        ),
+        row(
+            "r1",
+            "Remind me of the tide tables.",
+            &json!({"date": "2023-05-09", "role": "user"}),
         ),
         row(
             "t3",

@@ -3,8 +3,9 @@
 //! Its columns are derived from text and metadata ([`loci_core::passage`]) and written in the same
 //! transaction. `verify --deep` derives them again and compares, and `repair` rebuilds them.
 
-pub(crate) use loci_core::passage::{Passage, Prepared, context, terms};
-use rusqlite::{Connection, OptionalExtension, params};
+use loci_core::Metadata;
+pub(crate) use loci_core::passage::{Passage, Prepared, context, label, terms};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::Attempt;
 
@@ -93,12 +94,7 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
         let row = columns.get::<_, i64>(0)? as u64;
         let collection: i64 = columns.get(1)?;
         let text = columns.get_ref(2)?.as_str_or_null().ok().flatten();
-        let metadata = columns
-            .get_ref(3)?
-            .as_str()
-            .ok()
-            .and_then(|json| serde_json::from_str(json).ok())
-            .unwrap_or_default();
+        let metadata = metadata(columns, 3)?;
         insert(
             db,
             collection,
@@ -112,6 +108,14 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
         [],
     )?;
     super::rows::rebuild_postings(db)
+}
+
+/// The metadata in a column; none if it cannot be read.
+pub(crate) fn metadata(columns: &Row<'_>, at: usize) -> rusqlite::Result<Metadata> {
+    let json = columns.get_ref(at)?.as_str().ok();
+    Ok(json
+        .and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default())
 }
 
 /// 0 stands for no source.

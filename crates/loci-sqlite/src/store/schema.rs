@@ -22,7 +22,7 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration {
         sql: FIRST,
         fill: None,
@@ -50,6 +50,10 @@ const MIGRATIONS: [Migration; 7] = [
     Migration {
         sql: SEVENTH,
         fill: None,
+    },
+    Migration {
+        sql: EIGHTH,
+        fill: Some(fill_eighth),
     },
 ];
 
@@ -419,6 +423,28 @@ ALTER TABLE sources ADD COLUMN host TEXT NOT NULL DEFAULT '';
 DROP INDEX sources_name;
 CREATE UNIQUE INDEX sources_name ON sources (collection, name, section, machine);
 ";
+
+/// No column changes: the label of a passage is its speaker, else now its role.
+const EIGHTH: &str = "";
+
+/// Writes the labels of all drawers whose metadata has a role.
+fn fill_eighth(db: &Connection) -> Attempt<()> {
+    let mut statement = db.prepare(
+        "SELECT d.row, d.text, d.metadata FROM label_keys k
+             JOIN collections c
+             JOIN labels l ON l.collection = c.id AND l.key = k.id
+             JOIN drawers d ON d.row = l.row
+         WHERE k.name = 'role'",
+    )?;
+    let mut update = db.prepare("UPDATE passages SET label = ?2 WHERE row = ?1 AND label <> ?2")?;
+    let mut rows = statement.query([])?;
+    while let Some(columns) = rows.next()? {
+        let row: i64 = columns.get(0)?;
+        let text = columns.get_ref(1)?.as_str_or_null().ok().flatten();
+        update.execute((row, passage::label(text, &passage::metadata(columns, 2)?)))?;
+    }
+    Ok(())
+}
 
 /// Assigns all sources to one machine, including those that an undo would restore. For a palace
 /// whose format records no machines, inside the transaction that migrates it.
