@@ -1,6 +1,8 @@
 //! Hints for users of the command line: what to do about a warning, an error, a finding or a
 //! missing hit. Only this module turns the advice of the libraries into commands and flags.
 
+use std::path::Path;
+
 use loci_agents::wiring::WiringAdvice;
 use loci_palace::why_not::{Condition, Words};
 use loci_palace::{
@@ -173,6 +175,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             "`loci verify --deep` lists the damage, `loci repair` saves everything that is readable"
                 .into()
         }
+        Advice::RestoreLost { directory, copies } => restore_lost(directory, copies),
         Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
         Advice::BackUp => "make a copy with `loci backup`".into(),
         Advice::Import { path } => format!(
@@ -209,6 +212,27 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         _ => return None,
     };
     Some(message_line(&words))
+}
+
+/// What to do about a palace without its database.
+fn restore_lost(directory: &Path, copies: &[String]) -> String {
+    let kept = if copies.is_empty() {
+        "a FILE that `loci backup` wrote".to_owned()
+    } else {
+        let copies = copies
+            .iter()
+            .map(|name| shell_quoted(&directory.join(name)));
+        let copies: Vec<String> = copies.collect();
+        format!(
+            "a FILE that `loci backup` wrote, or an older copy: {}",
+            copies.join(", ")
+        )
+    };
+    format!(
+        "nothing was changed; restore with `loci restore FILE --replace` {kept}; to start over with \
+         an empty palace, move {} away",
+        shell_quoted(directory)
+    )
 }
 
 /// An id as an argument, or an empty string if it is not one plain word.

@@ -134,6 +134,9 @@ fn general(advice: &Advice) -> Option<String> {
             "the owner of this memory can add the model to this machine"
         }
         Advice::Verify | Advice::Repair => "the owner of this memory should verify and repair it",
+        Advice::RestoreLost { .. } => {
+            "the owner of this memory should restore it from a backup; nothing was changed"
+        }
         Advice::RebuildIndex => "a repair by the owner of this memory rebuilds the index",
         Advice::Import { .. } | Advice::DiagnoseAndImport { .. } => {
             "the owner can import this memory into a palace of Loci"

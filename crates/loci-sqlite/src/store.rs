@@ -15,6 +15,7 @@ mod error;
 mod head;
 pub(crate) mod lock;
 mod log_files;
+pub(crate) mod lost;
 pub(crate) mod opening;
 pub(crate) mod palace_files;
 mod pool;

@@ -24,9 +24,9 @@ use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
 use crate::store::palace_files::PalaceFiles;
-use crate::store::read_only;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
+use crate::store::{lost, read_only};
 
 /// Repairs a palace. A healthy palace is not changed.
 pub(crate) fn repair(
@@ -34,7 +34,9 @@ pub(crate) fn repair(
     palace: &PalaceRef,
     options: RepairOptions,
 ) -> Result<RepairReport> {
-    read_only::refuse(&PalaceFiles::of(palace)?)?;
+    let place = PalaceFiles::of(palace)?;
+    read_only::refuse(&place)?;
+    lost::refuse_without_log(&place)?;
     let before = verify(backend, palace, true)?;
     let mut report = RepairReport {
         before: before.findings.clone(),
