@@ -92,6 +92,14 @@ fn repair_by_salvage(
     report.salvage = Some(salvaged);
     report.replaced = replaced;
     if report.replaced.is_some() {
+        let place = PalaceFiles::of(palace)?;
+        let earlier = salvage::earlier_palaces(&place).into_iter();
+        report.actions.extend(earlier.map(|path| {
+            format!(
+                "left `{}`, the new palace of an earlier repair; it is not used and can be deleted",
+                path.display()
+            )
+        }));
         keep_damaged_logs(&*backend.store(palace, false)?, report)?;
         let after = verify(backend, palace, true)?;
         report.drawers_after = after.drawers;
