@@ -15,10 +15,11 @@ use serde_json::Value;
 /// capabilities is left out.
 pub(crate) type Offered = Option<Capabilities>;
 
-/// A warning and its hint, as lines for people.
+/// A warning and its hint, as lines for people. A line that says what to do begins with `help:`,
+/// after a warning, an error and a finding alike.
 pub(crate) fn lines(warning: &Warning, offered: &Offered) -> Vec<String> {
     let mut lines = vec![format!("warning: {warning}")];
-    lines.extend(of_warning(warning, offered).map(|hint| format!("hint: {hint}")));
+    lines.extend(of_warning(warning, offered).map(|hint| format!("help: {hint}")));
     lines
 }
 

@@ -73,7 +73,7 @@ impl Hints {
         for warning in warnings {
             let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
             if let Some(hint) = self.words(warning.advice()) {
-                let _ = writeln!(text, "hint: {}", message_line(&hint));
+                let _ = writeln!(text, "help: {}", message_line(&hint));
             }
         }
         text
