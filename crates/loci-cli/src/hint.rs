@@ -217,21 +217,18 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
 
 /// What to do about a palace without its database.
 fn restore_lost(directory: &Path, copies: &[String]) -> String {
-    let kept = if copies.is_empty() {
-        "a FILE that `loci backup` wrote".to_owned()
+    let older = if copies.is_empty() {
+        String::new()
     } else {
         let copies = copies
             .iter()
             .map(|name| shell_quoted(&directory.join(name)));
         let copies: Vec<String> = copies.collect();
-        format!(
-            "a FILE that `loci backup` wrote, or an older copy: {}",
-            copies.join(", ")
-        )
+        format!(" or an older copy ({})", copies.join(", "))
     };
     format!(
-        "nothing was changed; restore with `loci restore FILE --replace` {kept}; to start over with \
-         an empty palace, move {} away",
+        "nothing was changed; `loci restore FILE --replace` restores a backup that `loci backup` \
+         wrote{older}; to start over with an empty palace, move {} away",
         shell_quoted(directory)
     )
 }

@@ -71,5 +71,5 @@ Exits with 0 if everything was imported, 2 if something was lost.
 
 A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md
 describes the fields that an export adds. Each field may be missing; a missing id is derived from
-the content, so that a second run adds nothing. A record with an unknown field is an error. Bad records are reported, the others are imported, and
-the exit code is 2.";
+the content, so that a second run adds nothing. A record with an unknown field is an error. Bad
+records are reported, the others are imported, and the exit code is 2.";

@@ -69,8 +69,8 @@ pub struct Candidate {
     pub reason: &'static str,
 }
 
-/// Whether a text is a configuration that ChromaDB stores, not a text of a user. Without the schema,
-/// `embeddings_queue_config` looks like a table of texts.
+/// Whether a text is a configuration that ChromaDB stores, not a text of a user. Without the
+/// schema, `embeddings_queue_config` looks like a table of texts.
 fn is_configuration(text: &str) -> bool {
     let value: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let kind = value

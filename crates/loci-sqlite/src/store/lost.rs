@@ -23,12 +23,13 @@ use crate::maintenance::restore;
 const KEPT_COPIES: [&str; 2] = ["palace.sqlite3.before-repair-", "palace.sqlite3.replaced-"];
 
 /// Other files that only a process with an open palace creates.
-const OF_AN_OPEN_PALACE: [&str; 5] = [
+const OF_AN_OPEN_PALACE: [&str; 6] = [
     "palace.sqlite3-wal",
     "palace.sqlite3-shm",
     "palace.sqlite3.damaged-log-",
     "palace.sqlite3.kept-log-",
     "index.lock",
+    "palace.run-",
 ];
 
 /// Whether the database file is missing or empty.

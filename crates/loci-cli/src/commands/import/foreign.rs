@@ -127,7 +127,8 @@ fn import(
     }
     match session.existing() {
         Ok(palace) => Ok(palace.import_foreign(source, options, &mut progress)?),
-        // Nothing is written, so no palace is created. If there is none yet, this uses an empty temporary one.
+        // Nothing is written, so no palace is created. If there is none yet, this uses an empty
+        // temporary one.
         Err(Failure::Palace(error)) if error.kind() == ErrorKind::NotFound => {
             let directory = tempfile::tempdir()
                 .map_err(|source| loci_palace::Error::io("cannot create", "a directory", source))?;
