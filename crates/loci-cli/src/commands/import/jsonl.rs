@@ -34,9 +34,10 @@ pub(super) fn run(
         (input, true)
     };
     // A file without a single record creates no palace. Its lines are reported as usual.
-    let temporary = match has_record {
-        true => None,
-        false => Some(Temporary::new(session)?),
+    let temporary = if has_record {
+        None
+    } else {
+        Some(Temporary::new(session)?)
     };
     let palace = match &temporary {
         Some(temporary) => &temporary.palace,

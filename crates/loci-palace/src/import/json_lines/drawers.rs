@@ -249,9 +249,8 @@ impl Import<'_> {
         }
         // Records of an export have their vectors, or had none. They need no embedder, which may
         // be missing on this machine.
-        let (complete, mut others): (Vec<Pending>, Vec<Pending>) = pending
-            .into_iter()
-            .partition(|pending| pending.is_complete_export());
+        let (complete, mut others): (Vec<Pending>, Vec<Pending>) =
+            pending.into_iter().partition(Pending::is_complete_export);
         self.write_all(collection.as_ref(), complete)?;
         if others.is_empty() {
             return Ok(());
