@@ -81,8 +81,18 @@ pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
     };
     // Otherwise the copy would stop half way.
     require_readable_indexes(path)?;
-    copy::copy_directory(path, output)?;
-    let mut report = repair_in(output, false, &options.models)?;
+    let copy = copy::NewCopy::of(path, output)?;
+    let repaired = copy
+        .fill()
+        .and_then(|()| repair_in(output, false, &options.models));
+    let mut report = match repaired {
+        Ok(report) => report,
+        Err(error) => {
+            // A copy that is incomplete or not repaired is of no use. The source was only read.
+            copy.remove();
+            return Err(error);
+        }
+    };
     // The source directory serves as the backup. It was only read.
     if let Some(backup) = report.backup.take() {
         backup::remove(&backup)?;

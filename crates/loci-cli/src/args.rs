@@ -41,7 +41,7 @@ pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 /// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a
 /// topic).
 ///
-/// Exit codes: 0 done or found, 1 nothing found, 2 error, 64 wrong usage.
+/// Exit codes: 0 done or found, 1 nothing found or a check found problems, 2 error, 64 wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "loci", version, propagate_version = true, after_help = FIRST_STEPS)]
 pub(crate) struct Arguments {

@@ -11,7 +11,7 @@ use crate::hint::{self, Offered};
 pub(crate) enum Exit {
     /// Done, or found.
     Done,
-    /// Nothing was found.
+    /// Nothing was found, or a check found problems.
     Nothing,
     /// It failed.
     Error,
@@ -35,6 +35,9 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// The palace, a file or the input caused an error.
     Palace(Error),
+    /// The value of an option cannot be used. The library has refused it, so the error keeps its
+    /// kind and code.
+    Argument(Error),
     /// The command line is contradictory or incomplete.
     Usage {
         /// What is wrong with the command line.
@@ -64,13 +67,13 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Palace(_) => Exit::Error,
-            Self::Usage { .. } => Exit::Usage,
+            Self::Argument(_) | Self::Usage { .. } => Exit::Usage,
         }
     }
 
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Palace(error) => error.kind().as_str(),
+            Self::Palace(error) | Self::Argument(error) => error.kind().as_str(),
             Self::Usage { .. } => "usage",
         }
     }
@@ -78,7 +81,7 @@ impl Failure {
     /// The name of the error, which is more specific than its kind.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Palace(error) => error.code(),
+            Self::Palace(error) | Self::Argument(error) => error.code(),
             Self::Usage { .. } => "usage",
         }
     }
@@ -87,7 +90,7 @@ impl Failure {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Usage { message, .. } => message.clone(),
-            Self::Palace(error) => {
+            Self::Palace(error) | Self::Argument(error) => {
                 let mut message = error.to_string();
                 let mut cause = std::error::Error::source(error);
                 while let Some(inner) = cause {
@@ -105,7 +108,7 @@ impl Failure {
 
     pub(crate) fn help(&self, offered: &Offered) -> Option<String> {
         match self {
-            Self::Palace(error) => hint::of_error(error, offered),
+            Self::Palace(error) | Self::Argument(error) => hint::of_error(error, offered),
             Self::Usage { help, .. } => Some(help.clone()),
         }
     }

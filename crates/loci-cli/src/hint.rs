@@ -1,6 +1,8 @@
 //! Hints for users of the command line: what to do about a warning, an error, a finding or a
 //! missing hit. Only this module turns the advice of the libraries into commands and flags.
 
+use std::path::Path;
+
 use loci_agents::wiring::WiringAdvice;
 use loci_palace::why_not::{Condition, Words};
 use loci_palace::{
@@ -13,10 +15,11 @@ use serde_json::Value;
 /// capabilities is left out.
 pub(crate) type Offered = Option<Capabilities>;
 
-/// A warning and its hint, as lines for people.
+/// A warning and its hint, as lines for people. A line that says what to do begins with `help:`,
+/// after a warning, an error and a finding alike.
 pub(crate) fn lines(warning: &Warning, offered: &Offered) -> Vec<String> {
     let mut lines = vec![format!("warning: {warning}")];
-    lines.extend(of_warning(warning, offered).map(|hint| format!("hint: {hint}")));
+    lines.extend(of_warning(warning, offered).map(|hint| format!("help: {hint}")));
     lines
 }
 
@@ -173,6 +176,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             "`loci verify --deep` lists the damage, `loci repair` saves everything that is readable"
                 .into()
         }
+        Advice::RestoreLost { directory, copies } => restore_lost(directory, copies),
         Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
         Advice::BackUp => "make a copy with `loci backup`".into(),
         Advice::Import { path } => format!(
@@ -209,6 +213,24 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         _ => return None,
     };
     Some(message_line(&words))
+}
+
+/// What to do about a palace without its database.
+fn restore_lost(directory: &Path, copies: &[String]) -> String {
+    let older = if copies.is_empty() {
+        String::new()
+    } else {
+        let copies = copies
+            .iter()
+            .map(|name| shell_quoted(&directory.join(name)));
+        let copies: Vec<String> = copies.collect();
+        format!(" or an older copy ({})", copies.join(", "))
+    };
+    format!(
+        "nothing was changed; `loci restore FILE --replace` restores a backup that `loci backup` \
+         wrote{older}; to start over with an empty palace, move {} away",
+        shell_quoted(directory)
+    )
 }
 
 /// An id as an argument, or an empty string if it is not one plain word.

@@ -118,7 +118,9 @@ pub(crate) fn metadata(
     source: Option<&str>,
 ) -> Result<MetadataPatch> {
     let mut patch = match json {
-        Some(text) => MetadataPatch::from_json(&parse_json("`--metadata`", text)?)?,
+        Some(text) => parse_json("`--metadata`", text)
+            .and_then(|json| MetadataPatch::from_json(&json))
+            .map_err(Failure::Argument)?,
         None => MetadataPatch::default(),
     };
     let flags = [
@@ -154,7 +156,8 @@ pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
         .document
         .as_deref()
         .map(DocumentFilter::parse_text)
-        .transpose()?;
+        .transpose()
+        .map_err(Failure::Argument)?;
     Ok(Selection {
         ids: None,
         filter: Filter::all(conditions),
@@ -168,10 +171,10 @@ fn period(filter: &FilterArguments) -> Result<Option<Period>> {
     let moment = |flag: &str, text: &Option<String>| -> Result<Option<i64>> {
         let Some(text) = text else { return Ok(None) };
         let moment = parse_moment(text).ok_or_else(|| {
-            Error::invalid(
+            Failure::Argument(Error::invalid(
                 format!("`{flag} {text}`"),
                 "not a date; use one such as 2026-05-01, 'last week' or '3 days ago'",
-            )
+            ))
         })?;
         Ok(Some(moment))
     };
@@ -185,7 +188,7 @@ fn period(filter: &FilterArguments) -> Result<Option<Period>> {
         let (since, before) = (filter.since.as_deref(), filter.before.as_deref());
         let what = format!("`--since {}`", since.unwrap_or_default());
         let problem = format!("not earlier than `--before {}`", before.unwrap_or_default());
-        return Err(Error::invalid(what, problem).into());
+        return Err(Failure::Argument(Error::invalid(what, problem)));
     }
     Ok((period != Period::default()).then_some(period))
 }
@@ -202,7 +205,7 @@ pub(crate) fn question(words: &[OsString]) -> Result<String> {
 
 /// A metadata filter as typed.
 pub(crate) fn where_filter(text: &str) -> Result<Filter> {
-    Ok(Filter::parse_text(text)?)
+    Filter::parse_text(text).map_err(Failure::Argument)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The binary `loci`. [`args`] parses the command line, [`commands`] call [`loci_palace::Palace`],
 //! and [`mod@print`] is the only module that writes to the terminal.
 //!
-//! Exit codes are part of the interface: 0 done or found, 1 nothing found, 2 error, 64 usage.
+//! Exit codes are part of the interface: 0 done or found, 1 nothing found or a check
+//! found problems, 2 error, 64 usage.
 #![forbid(unsafe_code)]
 
 mod args;

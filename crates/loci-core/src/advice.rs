@@ -80,6 +80,14 @@ pub enum Advice {
     Verify,
     /// List the damage, and save the data that can be read.
     Repair,
+    /// Restore a palace that has lost its database, or start over.
+    RestoreLost {
+        /// The directory of the palace.
+        #[serde(serialize_with = "serialize_path")]
+        directory: PathBuf,
+        /// Names of the copies of the database that are in the directory.
+        copies: Vec<String>,
+    },
     /// Rebuild the index.
     RebuildIndex,
     /// Make a copy of a palace that is in use.
@@ -160,7 +168,7 @@ impl Advice {
             | Self::AddModelThenReembed { .. } => Capability::Reembedding,
             Self::Verify => Capability::Verification,
             Self::Repair | Self::RebuildIndex => Capability::Repair,
-            Self::BackUp | Self::ReplacePalace => Capability::Backups,
+            Self::BackUp | Self::ReplacePalace | Self::RestoreLost { .. } => Capability::Backups,
             Self::ListCollections => Capability::Status,
             Self::NameAnotherPalace
             | Self::NameCollection { .. }

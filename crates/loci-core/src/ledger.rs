@@ -391,8 +391,10 @@ stored_words! {
 stored_words! {
     /// The state of a run.
     RunState {
-        /// It is running, or it was killed.
+        /// It is running. A backend that cannot tell also uses it for a run that was killed.
         Running = "running",
+        /// It was killed before it ended. A backend reports this state, it never stores it.
+        Interrupted = "interrupted",
         /// It completed.
         Done = "done",
         /// It was stopped early.
@@ -487,7 +489,15 @@ mod tests {
 
     #[test]
     fn a_word_of_a_newer_version_is_read_and_written_as_it_is() {
-        let words = ["running", "done", "stopped", "failed", "undoing", "undone"];
+        let words = [
+            "running",
+            "interrupted",
+            "done",
+            "stopped",
+            "failed",
+            "undoing",
+            "undone",
+        ];
         for word in words {
             let state = RunState::from(word.to_owned());
             assert!(!matches!(state, RunState::Other(_)), "{word}");

@@ -397,7 +397,7 @@ warnings! {
         /// Why.
         problem: String,
     };
-    /// Imported vectors do not match the collection, so the texts are re-embedded.
+    /// Imported vectors do not match the collection, so they are not imported.
     "vectors_not_taken" => VectorsNotTaken {
         /// The collection that is imported.
         from: String,
@@ -409,6 +409,15 @@ warnings! {
         pinned: Option<EmbedderIdentity>,
         /// A model that would make the vectors fit, if there is one.
         model: Option<String>,
+    };
+    /// Imported vectors have another length than the vectors of the embedder, so they are ignored.
+    "vectors_not_taken" => VectorsIgnored {
+        /// The target collection.
+        collection: String,
+        /// Number of ignored vectors.
+        vectors: u64,
+        /// The length of the embedder's vectors.
+        dimension: usize,
     };
     /// An imported collection used another metric.
     "another_metric" => AnotherMetric {
@@ -571,7 +580,7 @@ impl Warning {
                 "the question contains only very common words; they were searched anyway".into()
             }
             Self::CommonWords { limit, words } => format!(
-                "only the newest {limit} of the drawers that contain no word rarer than {} were ranked",
+                "many drawers contain only common words of the question ({}); only the newest {limit} of them were ranked",
                 quoted_list(words.iter().map(String::as_str))
             ),
             Self::NotCompared { drawers, .. } => format!(
@@ -825,11 +834,19 @@ impl Warning {
                 pinned,
                 ..
             } => format!(
-                "the vectors of {} were made by {} and do not match {}, whose vectors were made by {}; its texts are re-embedded here",
+                "the vectors of {} were made by {} and do not match {}, whose vectors were made by {}; they are not imported",
                 quoted(from),
                 embedder_name(made_by.as_ref()),
                 quoted(into),
                 embedder_name(pinned.as_ref())
+            ),
+            Self::VectorsIgnored {
+                collection,
+                vectors,
+                dimension,
+            } => format!(
+                "{vectors} vector(s) for {} were ignored, because they do not have {dimension} numbers as those of its embedder; the texts are embedded instead",
+                quoted(collection)
             ),
             Self::AnotherMetric {
                 from,

@@ -110,6 +110,11 @@ impl FileLock {
         self.file.write_all_at(bytes, 0)
     }
 
+    /// Makes the bytes that [`FileLock::set_note`] wrote durable.
+    pub fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_data()
+    }
+
     /// Waits until nobody holds the lock exclusively, up to `limit`.
     pub fn wait(path: &Path, limit: Duration) -> Result<()> {
         Self::shared_within(path, limit).map(drop)

@@ -73,7 +73,7 @@ impl Hints {
         for warning in warnings {
             let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
             if let Some(hint) = self.words(warning.advice()) {
-                let _ = writeln!(text, "hint: {}", message_line(&hint));
+                let _ = writeln!(text, "help: {}", message_line(&hint));
             }
         }
         text
@@ -134,6 +134,9 @@ fn general(advice: &Advice) -> Option<String> {
             "the owner of this memory can add the model to this machine"
         }
         Advice::Verify | Advice::Repair => "the owner of this memory should verify and repair it",
+        Advice::RestoreLost { .. } => {
+            "the owner of this memory should restore it from a backup; nothing was changed"
+        }
         Advice::RebuildIndex => "a repair by the owner of this memory rebuilds the index",
         Advice::Import { .. } | Advice::DiagnoseAndImport { .. } => {
             "the owner can import this memory into a palace of Loci"

@@ -1,6 +1,8 @@
 //! The verb `forget`: deletes drawers, and their text from every file of the palace.
 
-use loci_core::{ForgetOutcome, PurgePending, Result, Selection, path_text, validate_id};
+use loci_core::{
+    ForgetOutcome, Get, Include, PurgePending, Result, Selection, path_text, validate_id,
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -90,6 +92,14 @@ impl Answer {
         self.forgotten + self.facts + self.links == 0
     }
 
+    /// Removes the text that searches in files have read.
+    fn remove_cache(&mut self) -> Result<()> {
+        let cached = remove_cached_files()?;
+        let cached = cached.iter().map(|path| path_text(path));
+        self.removed_files.extend(cached);
+        Ok(())
+    }
+
     fn count(&mut self, done: ForgetOutcome) {
         self.forgotten += done.forgotten;
         self.facts += done.facts;
@@ -128,12 +138,13 @@ impl Palace {
             }
         };
         // The cache is removed first. A crash between the two steps leaves drawers that `forget`
-        // still finds, never a cached copy of a deleted drawer.
-        let cached = remove_cached_files()?;
-        let mut answer = Answer {
-            removed_files: cached.iter().map(|path| path_text(path)).collect(),
-            ..Answer::default()
-        };
+        // still finds, never a cached copy of a deleted drawer. If nothing is selected, nothing is
+        // removed.
+        let mut answer = Answer::default();
+        let selected = self.selects_any(&names, &request.selection)?;
+        if selected {
+            answer.remove_cache()?;
+        }
         for (done, name) in names.iter().enumerate() {
             progress(Progress {
                 done,
@@ -145,6 +156,10 @@ impl Palace {
                 .forget(&self.reference, name, &request.selection)?;
             answer.count(outcome);
         }
+        // A repair or a run kept a copy of a drawer that is not in its collection any more.
+        if !selected && answer.forgotten > 0 {
+            answer.remove_cache()?;
+        }
         if answer.is_nothing() {
             let state = self.backend.state(&self.reference)?;
             answer.kept_files = state.set_aside;
@@ -153,5 +168,25 @@ impl Palace {
             }
         }
         Ok(answer)
+    }
+
+    /// Whether one of the collections has a selected drawer. A damaged drawer is only in the
+    /// warnings. A selection of everything selects nothing here, because the backend refuses it.
+    fn selects_any(&self, names: &[String], selection: &Selection) -> Result<bool> {
+        if selection.is_all() {
+            return Ok(false);
+        }
+        let get = Get {
+            limit: Some(1),
+            include: Include::NONE,
+            ..Get::new(selection.clone())
+        };
+        for name in names {
+            let found = self.collection(name, false)?.get(&get)?;
+            if !found.ids.is_empty() || !found.warnings.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

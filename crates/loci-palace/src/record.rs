@@ -76,16 +76,26 @@ impl JsonRecord {
 
     fn read(line: &str) -> Result<Self> {
         // Some editors begin a file with a byte order mark.
-        serde_json::from_str(line.trim_start_matches('\u{feff}'))
-            .map_err(|error| Error::invalid("record", error.to_string()))
+        let line = line.trim_start_matches('\u{feff}');
+        // An array would be read as the fields of a record in the order of their declaration.
+        if !line.trim_start().starts_with('{') {
+            return Err(Error::invalid("line", "not a JSON object"));
+        }
+        serde_json::from_str(line).map_err(|error| unreadable("record", &error))
     }
 
-    /// Whether the line only declares a collection.
-    pub(crate) fn is_collection_only(&self) -> bool {
+    /// Whether the line has nothing for a drawer. With a collection, it declares that collection.
+    pub(crate) fn is_empty(&self) -> bool {
         self.id.is_none()
             && self.document.is_none()
             && self.embedding.is_none()
-            && self.metadata.is_null()
+            && is_empty(&self.metadata)
+    }
+
+    /// Whether the line is an id or metadata without a text, from the candidates of an import. No
+    /// drawer can be made of it.
+    pub(crate) fn is_candidate_without_text(&self) -> bool {
+        self.candidate.is_some() && self.document.as_deref().is_none_or(str::is_empty)
     }
 
     /// The metadata as a patch.
@@ -193,21 +203,21 @@ impl JsonLine {
             }) => {
                 return serde_json::from_str(text)
                     .map(Self::Source)
-                    .map_err(|error| Error::invalid("source", error.to_string()));
+                    .map_err(|error| unreadable("source", &error));
             }
             Ok(LineKeys {
                 project: Some(_), ..
             }) => {
                 return serde_json::from_str(text)
                     .map(Self::Project)
-                    .map_err(|error| Error::invalid("project", error.to_string()));
+                    .map_err(|error| unreadable("project", &error));
             }
             Ok(LineKeys { fact: Some(_), .. }) => "fact",
             Ok(LineKeys { link: Some(_), .. }) => "link",
             _ => return Err(refused),
         };
         let line: JsonRelation =
-            serde_json::from_str(text).map_err(|error| Error::invalid(what, error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| unreadable(what, &error))?;
         match (line.fact, line.link) {
             (Some(fact), None) => Ok(Self::Fact(fact)),
             (None, Some(link)) => Ok(Self::Link(link)),
@@ -217,6 +227,22 @@ impl JsonLine {
             )),
         }
     }
+}
+
+/// The error about a line that cannot be read, without the names of Rust types. The position is a
+/// column, because the parser sees one line at a time.
+fn unreadable(what: &str, error: &serde_json::Error) -> Error {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    let text = match text.split_once("expected struct ") {
+        Some((before, after)) => {
+            let rest = after.find(' ').and_then(|end| after.get(end..));
+            format!("{before}expected an object{}", rest.unwrap_or_default())
+        }
+        None => text.to_owned(),
+    };
+    Error::invalid(what, format!("{text} (column {})", error.column()))
 }
 
 /// An empty batch whose columns are all present, for building row by row.

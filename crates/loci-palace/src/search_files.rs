@@ -70,6 +70,9 @@ pub fn search_files(request: &Request<'_>) -> Result<Answer> {
         follow_links: request.follow_links,
         embedder: request.embedder.as_deref(),
     })?;
+    if entry.is_blocked() {
+        entry.discard()?;
+    }
     match search_in(&entry, request) {
         // The cache can be deleted at any time: if it is unusable, it is discarded and filled
         // again, once.

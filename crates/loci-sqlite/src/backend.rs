@@ -22,7 +22,7 @@ use crate::maintenance;
 use crate::relations::{SqliteRelations, links};
 use crate::store::connection::Db;
 use crate::store::palace_files::{DATABASE, PalaceFiles};
-use crate::store::{Head, Store, read_only};
+use crate::store::{Head, Store, lost, read_only};
 
 /// The default backend: one SQLite file per palace.
 ///
@@ -414,8 +414,11 @@ impl Backend for SqliteBackend {
     }
 
     fn detect(&self, palace: &PalaceRef) -> bool {
-        let directory = palace.as_directory();
-        directory.is_some_and(|directory| directory.join(DATABASE).is_file())
+        let Some(directory) = palace.as_directory() else {
+            return false;
+        };
+        // A palace that has lost its database is still a palace: every call reports the loss.
+        directory.join(DATABASE).is_file() || lost::is_lost(&PalaceFiles::new(directory))
     }
 
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {

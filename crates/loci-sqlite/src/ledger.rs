@@ -10,6 +10,7 @@ mod lending;
 mod marks;
 mod preparing;
 mod rename;
+pub(crate) mod running;
 mod runs;
 mod sources;
 mod undo;

@@ -15,6 +15,7 @@ mod error;
 mod head;
 pub(crate) mod lock;
 mod log_files;
+pub(crate) mod lost;
 pub(crate) mod opening;
 pub(crate) mod palace_files;
 mod pool;
@@ -64,6 +65,7 @@ pub(crate) struct Store {
     pub(crate) row_sets: RowSetCache,
     pub(crate) usage: Usage,
     pub(crate) forgotten: crate::ledger::forgotten::Cache,
+    pub(crate) running: crate::ledger::running::RunningRuns,
     pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
     /// Collections whose index is updated at close, because this process wrote to them or found
     /// their index out of date.
@@ -141,6 +143,7 @@ impl Store {
             row_sets: RowSetCache::default(),
             usage: Usage::default(),
             forgotten: crate::ledger::forgotten::Cache::default(),
+            running: crate::ledger::running::RunningRuns::default(),
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),

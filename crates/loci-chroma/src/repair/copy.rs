@@ -4,8 +4,37 @@ use std::path::Path;
 
 use loci_core::{Error, Result};
 
-/// Copies files and folders and skips everything else.
-pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+/// A copy of a directory at a path that is new, or an empty directory.
+pub(super) struct NewCopy<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    /// Whether the directory existed, empty.
+    existed: bool,
+}
+
+impl<'a> NewCopy<'a> {
+    /// Checks whether the copy can be made. Creates nothing.
+    pub(super) fn of(from: &'a Path, to: &'a Path) -> Result<Self> {
+        check(from, to)?;
+        let existed = to.is_dir();
+        Ok(Self { from, to, existed })
+    }
+
+    /// Copies files and folders and skips everything else.
+    pub(super) fn fill(&self) -> Result<()> {
+        copy_folder(self.from, self.to)
+    }
+
+    /// Removes the copy. What cannot be removed stays; the caller reports another error.
+    pub(super) fn remove(&self) {
+        let _ = std::fs::remove_dir_all(self.to);
+        if self.existed {
+            let _ = std::fs::create_dir(self.to);
+        }
+    }
+}
+
+fn check(from: &Path, to: &Path) -> Result<()> {
     let taken = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
     if taken || to.is_file() {
         return Err(Error::Conflict {
@@ -21,8 +50,7 @@ pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
             "is inside the directory to copy; choose another path",
         ));
     }
-    loci_files::output::refuse_inside_a_palace(to)?;
-    copy_folder(from, to)
+    loci_files::output::refuse_inside_a_palace(to)
 }
 
 /// Whether `to` would be inside `from`. `to` need not exist; its nearest existing ancestor decides.

@@ -13,7 +13,8 @@ fn damaged() -> (tempfile::TempDir, PathBuf) {
     let palace = folder.path().join("palace");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../loci-foreign/tests/fixtures/chroma-0.6-flushed/now");
-    copy::copy_directory(&fixture, &palace).unwrap();
+    let copied = copy::NewCopy::of(&fixture, &palace).unwrap();
+    copied.fill().unwrap();
     let directory = Directory::open(&palace).unwrap();
     let segment = directory.collections()[0].vector_segment.clone().unwrap();
     fs::write(palace.join(segment).join("header.bin"), "cut").unwrap();

@@ -43,7 +43,7 @@ pub(crate) enum ConflictArgument {
     Skip,
     /// Overwrite the existing drawer with the record
     Update,
-    /// Add the record under a new id, unless text and source are the same
+    /// Add the record under a new id, unless the drawer is the same; a second run adds nothing
     Duplicate,
     /// Import nothing at all
     Error,
@@ -70,6 +70,6 @@ Without PATH, it lists the palaces found in the usual places (~/.mempalace, ~/.m
 Exits with 0 if everything was imported, 2 if something was lost.
 
 A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md
-describes the fields that an export adds. Each field may be missing; a missing id is generated. A
-record with an unknown field is an error. Bad records are reported, the others are imported, and
-the exit code is 2.";
+describes the fields that an export adds. Each field may be missing; a missing id is derived from
+the content, so that a second run adds nothing. A record with an unknown field is an error. Bad
+records are reported, the others are imported, and the exit code is 2.";

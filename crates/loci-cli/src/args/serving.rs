@@ -66,8 +66,8 @@ pub(crate) struct HookArguments {
     /// The event, as the agent names it: SessionStart, UserPromptSubmit, PreCompact, Stop,
     /// SessionEnd, PostToolUseFailure, …
     pub(crate) event: String,
-    /// The calling agent: claude-code, codex, cursor, gemini, or `other` for one that sends the
-    /// same JSON as Claude Code
+    /// The agent that runs the hook: claude-code, codex, cursor or gemini; `other` is any agent
+    /// that sends the same JSON as Claude Code
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub(crate) harness: String,
     /// The transcript to save in the background

@@ -88,14 +88,14 @@ fn notes(answer: &Answer) -> Vec<String> {
     }
     if !answer.removed_files.is_empty() {
         notes.push(format!(
-            "note: removed {} set-aside file(s) that could contain the text: {}",
+            "note: deleted {} other file(s) that could contain the text: {}",
             answer.removed_files.len(),
             answer.removed_files.join(", ")
         ));
     }
     if !answer.kept_files.is_empty() {
         notes.push(format!(
-            "note: {} set-aside file(s) of earlier repairs and restores are kept and were not searched: {}",
+            "note: {} file(s) of earlier repairs and restores are kept and were not searched: {}",
             answer.kept_files.len(),
             answer.kept_files.join(", ")
         ));

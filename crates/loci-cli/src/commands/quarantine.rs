@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         shown_before = warnings_of(&foreseen);
         session.printer.warn(&shown_before, &session.offered());
         if let Some(hint) = foreseen.advice.as_ref().and_then(hint::words) {
-            session.printer.note_for_people(&format!("hint: {hint}"));
+            session.printer.note_for_people(&format!("help: {hint}"));
         }
     }
     let report = quarantine(&path, &options)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
     let hint = report.advice.as_ref().and_then(hint::words);
     if let Some(hint) = hint.filter(|_| shown_before.is_empty()) {
-        reply.note([format!("hint: {hint}")]);
+        reply.note([format!("help: {hint}")]);
     }
     Ok(reply.exit_if(failed, Exit::Error))
 }

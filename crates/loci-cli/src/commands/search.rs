@@ -121,8 +121,13 @@ fn render(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
         let sure = answer
             .verdict
             .probability
-            .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
-        let _ = writeln!(text, "probably not in memory{sure}; the nearest:");
+            .map_or_else(String::new, |share| {
+                format!(" (probability {:.0} %)", share * 100.0)
+            });
+        let _ = writeln!(
+            text,
+            "probably none of these texts answers the question{sure}:"
+        );
     }
     let terms: Vec<&str> = answer.terms.iter().flatten().map(String::as_str).collect();
     for (hit, rank) in answer.hits.iter().zip(1..) {
@@ -147,7 +152,11 @@ fn render(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
             } else {
                 String::new()
             };
-            let _ = writeln!(text, "   the same text: {}{more}", shown.join(", "));
+            let _ = writeln!(
+                text,
+                "   the same text is also in {}{more}",
+                shown.join(", ")
+            );
         }
     }
     if let Some(scope) = &answer.available_in_scope {
@@ -227,7 +236,7 @@ fn named(name: &Nullable<String>) -> Option<&str> {
 }
 
 fn available(printer: Printer, scope: &Scope) -> String {
-    let mut text = format!("available in scope: {} drawer(s)", scope.drawers);
+    let mut text = format!("the search covered {} drawer(s)", scope.drawers);
     for (name, counts) in [("wings", &scope.wings), ("rooms", &scope.rooms)] {
         let shown: Vec<String> = counts
             .iter()

@@ -102,7 +102,7 @@ fn a_quarantine_that_can_save_no_vector_renames_nothing() {
         assert_eq!(old.state(), before, "{more:?}");
     }
     let imported = dir.run(&["import", old.name()]);
-    let found = "drawers -> drawers: 42 record(s)";
+    let found = "drawers -> drawers: 41 record(s)";
     assert!(imported.stdout.contains(found), "{imported:?}");
     let report = dir.json(0, &["quarantine", old.name(), "--check", "--rename-only"]);
     let directories = report["directories"].as_array().unwrap();
@@ -202,4 +202,28 @@ fn a_database_without_tables_is_not_reported_as_repaired() {
             .contains("backup"),
         "{error}"
     );
+}
+
+/// Bug: the help named commands for a palace of Loci, and the copy stayed behind.
+#[test]
+fn a_database_that_cannot_be_repaired_is_explained_and_leaves_no_copy() {
+    let noise: Vec<u8> = (0..8192_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for bytes in [&b""[..], &noise] {
+        let dir = crate::support::Dir::new();
+        let chroma = dir.path("chroma");
+        std::fs::create_dir(&chroma).unwrap();
+        std::fs::write(chroma.join("chroma.sqlite3"), bytes).unwrap();
+        let chroma = chroma.to_str().unwrap();
+        for flags in [&[][..], &["--output", "new"]] {
+            let error = dir.error(2, &[&["repair", "--chroma", chroma], flags].concat());
+            let help = error["help"].as_str().unwrap_or_default();
+            assert!(
+                !help.contains("loci repair") && !help.contains("verify"),
+                "{error}"
+            );
+            assert!(!dir.path("new").exists(), "{error}");
+        }
+    }
 }

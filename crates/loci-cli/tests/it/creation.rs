@@ -24,7 +24,8 @@ fn readers_create_nothing() {
         &["init", "--collection", ""],
     ] {
         let dir = Dir::new();
-        let error = dir.error(2, arguments);
+        let usage = arguments.contains(&"--metadata");
+        let error = dir.error(if usage { 64 } else { 2 }, arguments);
         assert!(!dir.palace().exists(), "{arguments:?}");
         assert!(!dir.path("out.jsonl").exists() && !dir.path("out.backup").exists());
         let reads = !["restore", "import", "add", "init"].contains(&arguments[0]);

@@ -40,7 +40,7 @@ fn warns(ran: &Ran) -> bool {
             .stderr
             .lines()
             .nth(1)
-            .is_some_and(|hint| hint.starts_with("hint: ") && hint.contains("`loci repair`"))
+            .is_some_and(|hint| hint.starts_with("help: ") && hint.contains("`loci repair`"))
 }
 
 #[test]

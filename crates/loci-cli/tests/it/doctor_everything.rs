@@ -156,7 +156,7 @@ fn people_read_sections_and_then_findings_with_what_to_do() {
         lines[0].starts_with("  error    configuration"),
         "{findings}"
     );
-    assert!(lines[1].starts_with("           do: "), "{findings}");
+    assert!(lines[1].starts_with("           help: "), "{findings}");
     assert_eq!((ran.code, lines[3]), (1, "1 finding needs action"));
 }
 

@@ -135,7 +135,7 @@ fn forget_names_the_set_aside_files_that_it_removes() {
     assert_eq!(
         human.stderr,
         format!(
-            "note: removed {} set-aside file(s) that could contain the text: {}\n",
+            "note: deleted {} other file(s) that could contain the text: {}\n",
             aside.len(),
             aside.join(", ")
         )

@@ -1,4 +1,4 @@
-//! A palace that has lost its database, but not the log that holds the newest commits.
+//! A palace that has lost its database, with or without the log that holds the newest commits.
 
 use std::io::Write;
 use std::path::Path;
@@ -139,4 +139,121 @@ fn an_index_without_its_database_is_not_taken_for_a_new_palace() {
         assert_eq!(dir.error(2, arguments)["kind"], "corrupt", "{arguments:?}");
         assert!(dir.contents() == before, "{arguments:?}");
     }
+}
+
+/// A palace with one drawer that nobody has open, and a backup of it.
+fn closed() -> Dir {
+    let dir = Dir::new();
+    dir.json(0, &["add", "the only drawer", "--id", "d1"]);
+    dir.json(0, &["backup", "saved.loci"]);
+    for name in ["palace.sqlite3-wal", "palace.sqlite3-shm"] {
+        let _ = std::fs::remove_file(dir.palace().join(name));
+    }
+    dir
+}
+
+/// Bug: an emptied database without a log counted as no palace. `doctor` reported "no palace yet",
+/// and `add` started an empty palace.
+#[test]
+fn a_lost_database_is_reported_as_damage_and_nothing_is_started_in_its_place() {
+    let empty = |database: &Path| std::fs::write(database, "").unwrap();
+    let remove = |database: &Path| std::fs::remove_file(database).unwrap();
+    for (state, lose) in [
+        ("empty (0 bytes)", &empty as &dyn Fn(&Path)),
+        ("missing", &remove),
+    ] {
+        let dir = closed();
+        lose(&dir.database());
+        let before = dir.contents();
+        for arguments in [
+            &["status"][..],
+            &["add", "new"],
+            &["init"],
+            &["list"],
+            &["search", "drawer"],
+            &["get", "d1"],
+            &["mine", "saved.loci"],
+            &["import", "jsonl", "/dev/null"],
+            &["forget", "d1"],
+            &["backup", "b.backup"],
+            &["repair"],
+            &["repair", "--replace"],
+        ] {
+            let error = dir.error(2, arguments);
+            assert_eq!(error["code"], "corrupt", "{arguments:?}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("palace.sqlite3"), "{error}");
+            assert!(message.contains(state), "{error}");
+            let help = error["help"].as_str().unwrap();
+            assert!(help.contains("loci restore FILE --replace"), "{error}");
+            assert!(help.contains("start over"), "{error}");
+            assert!(dir.contents() == before, "{arguments:?}");
+        }
+        let found = dir.json(1, &["verify"]);
+        assert_eq!(texts(&found["findings"], "kind"), ["database"]);
+        let report = dir.json(1, &["doctor"]);
+        let codes = texts(&report["findings"], "code");
+        assert!(codes.contains(&"palace_corrupt".into()), "{report}");
+        assert!(!codes.contains(&"no_palace".into()), "{report}");
+        assert!(dir.contents() == before, "doctor");
+        dir.json(0, &["restore", "saved.loci", "--replace"]);
+        assert_eq!(dir.json(0, &["list"])["drawers"][0]["id"], "d1");
+    }
+}
+
+#[test]
+fn a_lost_database_is_noticed_by_every_file_that_only_a_palace_leaves() {
+    for (name, content) in [
+        ("palace.lock", &b"none \n"[..]),
+        ("palace.lock", b"log 1 2 1 3 \n"),
+        ("palace.sqlite3-wal", b""),
+        ("palace.sqlite3-shm", b""),
+        ("palace.sqlite3.replaced-20260101-000000", b"x"),
+        ("palace.sqlite3.before-repair-20260101-000000", b"x"),
+        ("index.lock", b""),
+        ("index/flat-1.snapshot", b"x"),
+    ] {
+        let dir = Dir::new();
+        std::fs::create_dir_all(dir.palace().join("index")).unwrap();
+        std::fs::write(dir.palace().join(name), content).unwrap();
+        assert_eq!(dir.error(2, &["add", "new"])["code"], "corrupt", "{name}");
+        assert!(!dir.database().exists(), "{name}");
+    }
+}
+
+/// A kill between the lock and the first database leaves only files that prove nothing.
+#[test]
+fn a_creation_that_was_killed_starts_again() {
+    for files in [
+        &["palace.lock"][..],
+        &["palace.lock", "palace.sqlite3"],
+        &["palace.lock", "palace.sqlite3.creating-0123456789abcdef"],
+        &["restore.lock", "palace.toml"],
+    ] {
+        let dir = Dir::new();
+        std::fs::create_dir(dir.palace()).unwrap();
+        for name in files {
+            std::fs::write(dir.palace().join(name), "").unwrap();
+        }
+        // Its exit code also depends on the umask of the tests.
+        let report = dir.run(&["doctor", "--json"]).stdout;
+        assert!(report.contains("\"no_palace\""), "{files:?}: {report}");
+        dir.json(0, &["add", "new"]);
+        assert_eq!(dir.json(0, &["status"])["drawers"], 1, "{files:?}");
+    }
+}
+
+#[test]
+fn a_copy_that_a_repair_kept_is_named_and_can_be_restored() {
+    let dir = closed();
+    let kept = dir
+        .palace()
+        .join("palace.sqlite3.before-repair-20260101-000000");
+    std::fs::copy(dir.path("saved.loci"), &kept).unwrap();
+    std::fs::write(dir.database(), "").unwrap();
+    let error = dir.error(2, &["status"]);
+    let kept = kept.to_str().unwrap();
+    assert!(error["help"].as_str().unwrap().contains(kept), "{error}");
+    dir.json(0, &["restore", kept, "--replace"]);
+    assert_eq!(dir.json(0, &["list"])["drawers"][0]["id"], "d1");
 }

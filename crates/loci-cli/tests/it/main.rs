@@ -31,6 +31,7 @@ mod facts;
 mod forget;
 mod forget_everywhere;
 mod hooks;
+mod import_lines;
 mod imported_wings;
 mod input;
 mod json_shapes;

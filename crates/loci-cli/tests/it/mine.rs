@@ -834,3 +834,43 @@ fn twenty_thousand_tiny_files_need_little_memory() {
     assert_eq!(third["files"]["unchanged"], 20_000, "{third}");
     assert_eq!(third["bytes"], 0, "{third}");
 }
+
+/// Bug: a mine that was killed stayed "(running)" in `loci runs` for ever.
+#[test]
+fn a_killed_mine_is_listed_as_interrupted_and_a_live_one_as_running() {
+    let dir = Dir::new();
+    for n in 0..1_500 {
+        put(
+            &dir,
+            &format!("many/{n}.md"),
+            format!("Note number {n} of the folder.\n"),
+        );
+    }
+    let mut miner = dir.spawn(&["mine", "many"]);
+    let state = || {
+        let ran = dir.run(&["runs", "--json"]);
+        let runs: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+        runs["runs"][0]["state"].as_str().map(ToOwned::to_owned)
+    };
+    crate::support::wait_until("a run", || state().is_some());
+    send("STOP", &miner);
+    assert_eq!(
+        state().as_deref(),
+        Some("running"),
+        "a stopped process is not gone"
+    );
+    miner.kill().unwrap();
+    miner.wait().unwrap();
+    assert_eq!(state().as_deref(), Some("interrupted"));
+    let human = dir.run(&["runs"]).ok();
+    assert!(human.stdout.contains("(interrupted)"), "{human:?}");
+    dir.json(0, &["mine", "many"]);
+    assert_eq!(state().as_deref(), Some("done"));
+    let left = Dir::files(&dir.palace());
+    let left = left
+        .iter()
+        .filter(|path| path.to_string_lossy().contains("palace.run-"));
+    assert_eq!(left.count(), 0);
+    // The interrupted run can be undone as before.
+    dir.json(0, &["undo", "1"]);
+}

@@ -126,7 +126,7 @@ fn an_integer_of_30_digits_is_refused_with_its_key_on_every_way_in() {
         &["forget", "--yes", "--where", &metadata],
         &["search", "x", "--where", &metadata],
     ] {
-        let error = dir.error(2, command);
+        let error = dir.error(64, command);
         let message = error["message"].as_str().unwrap();
         assert!(
             message.contains("`serial`") && message.contains("as a string"),
@@ -185,5 +185,5 @@ fn numbers_that_fit_and_floats_are_kept_as_they_were_written() {
             "{part}: {shown}"
         );
     }
-    dir.error(2, &["add", "y", "--metadata", "{\"a\": 1e400}"]);
+    dir.error(64, &["add", "y", "--metadata", "{\"a\": 1e400}"]);
 }

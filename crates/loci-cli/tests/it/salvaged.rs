@@ -156,3 +156,14 @@ fn an_exported_palace_goes_on_mining_where_it_was() {
     assert_eq!(again["files"]["read"], 0, "{again}");
     assert_eq!(again["drawers"]["new"], 0, "{again}");
 }
+
+#[test]
+fn a_replacing_repair_names_the_palace_that_an_earlier_repair_left() {
+    let dir = damaged();
+    let first = dir.json(1, &["repair"]);
+    let left = first["salvage"]["palace"].as_str().unwrap();
+    let ran = dir.run(&["repair", "--replace"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains(&format!("left `{left}`")), "{ran:?}");
+    assert!(std::path::Path::new(left).is_dir());
+}

@@ -440,3 +440,44 @@ fn a_search_in_a_path_leaves_what_was_mined_there_with_secrets_kept() {
         "a search changed what somebody asked to keep"
     );
 }
+
+/// The cache of this folder, filled by a search.
+fn cached(dir: &Dir) -> std::path::PathBuf {
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    dir.write("folder/a.md", "The lamp is lit at dusk.\n");
+    dir.json(0, &["search", "lamp", "--in", "folder"]);
+    let files = dir.path("home/.cache/loci/files");
+    let mut entries = std::fs::read_dir(files).unwrap();
+    entries.next().unwrap().unwrap().path()
+}
+
+/// Bug: `forget` of an unknown id deleted what searches in files had read.
+#[test]
+fn a_forget_of_nothing_leaves_the_cache_of_searched_files_alone() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "a text", "--id", "known"]);
+    let cache = cached(&dir);
+    let answer = dir.json(1, &["forget", "unknown"]);
+    assert_eq!(answer["removed_files"], serde_json::json!([]), "{answer}");
+    assert!(cache.exists());
+    dir.error(2, &["forget", ""]);
+    assert!(cache.exists());
+    dir.json(0, &["forget", "known"]);
+    assert!(!cache.exists());
+}
+
+/// Bug: a cache that was damaged in these ways stopped the search with an error.
+#[test]
+fn a_cache_with_something_else_in_the_place_of_its_palace_is_replaced() {
+    let dir = Dir::new();
+    let palace = cached(&dir).join("palace");
+    let lock = palace.join("palace.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let search = ["search", "lamp", "--in", "folder"];
+    assert_eq!(dir.json(0, &search)["hits"].as_array().unwrap().len(), 1);
+    std::fs::remove_dir_all(&palace).unwrap();
+    std::fs::write(&palace, "").unwrap();
+    assert_eq!(dir.json(0, &search)["hits"].as_array().unwrap().len(), 1);
+    assert!(palace.is_dir());
+}

@@ -140,7 +140,7 @@ fn what_is_no_date_is_an_error_that_repeats_it_and_shows_one() {
         ("--before", ""),
     ] {
         for command in [&["search", "diary"][..], &["why-not", "march", "diary"]] {
-            let error = dir.error(2, &[command, &[flag, nonsense]].concat());
+            let error = dir.error(64, &[command, &[flag, nonsense]].concat());
             let said = error["message"].as_str().unwrap();
             assert!(said.contains(nonsense) && said.contains(flag), "{said}");
             assert!(said.contains("2026-05-01"), "no example: {said}");
@@ -153,7 +153,7 @@ fn a_period_that_ends_before_it_begins_is_an_error() {
     let dir = diary();
     for before in ["2026-03-01", "2026-06-01"] {
         let error = dir.error(
-            2,
+            64,
             &[
                 "search",
                 "diary",

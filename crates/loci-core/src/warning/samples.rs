@@ -190,6 +190,11 @@ impl Warning {
                 pinned: Some(table),
                 model: Some(text("minilm")),
             },
+            Self::VectorsIgnored {
+                collection: text("drawers"),
+                vectors: 2,
+                dimension: 384,
+            },
             Self::AnotherMetric {
                 from: text("notes"),
                 measured: Metric::L2,

@@ -69,6 +69,16 @@ pub struct Candidate {
     pub reason: &'static str,
 }
 
+/// Whether a text is a configuration that ChromaDB stores, not a text of a user. Without the
+/// schema, `embeddings_queue_config` looks like a table of texts.
+fn is_configuration(text: &str) -> bool {
+    let value: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    let kind = value
+        .as_ref()
+        .and_then(|value| value.get("_type")?.as_str());
+    kind.is_some_and(|kind| kind.ends_with("ConfigurationInternal"))
+}
+
 /// The results about lost rows.
 #[derive(Debug, Default)]
 pub(crate) struct LostRows {
@@ -418,6 +428,11 @@ impl Search<'_> {
                 self.found.left_over.insert(row);
                 continue;
             }
+            let content = self.reader.content(row)?;
+            if content.document.as_deref().is_some_and(is_configuration) {
+                self.found.left_over.insert(row);
+                continue;
+            }
             let too_many = possible.len() > MOST_IDS;
             if !known || too_many {
                 // An incomplete list of ids would be mistaken for a complete one.
@@ -428,7 +443,6 @@ impl Search<'_> {
                     .iter()
                     .map(|(at, missing)| (*at, missing.id.clone())),
             );
-            let content = self.reader.content(row)?;
             let collection = match claims {
                 [only] if known => self.name(*only),
                 _ if self.expected.len() == 1 => self.name(0),

@@ -75,7 +75,7 @@ fn render(answer: &forget::Answer) -> String {
     if !answer.removed_files.is_empty() {
         let _ = writeln!(
             text,
-            "removed {} set-aside file(s) that could contain the text",
+            "deleted {} other file(s) that could contain the text",
             answer.removed_files.len()
         );
     }

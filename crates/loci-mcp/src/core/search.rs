@@ -119,7 +119,7 @@ fn render(answer: &search::Answer) -> String {
         let same = hit.also_in.iter().flatten().take(5);
         let same: Vec<String> = same.map(|id| name(id)).collect();
         if !same.is_empty() {
-            let _ = writeln!(text, "(the same text: {})", same.join(", "));
+            let _ = writeln!(text, "(the same text is also in {})", same.join(", "));
         }
     }
     if let Some(scope) = &answer.available_in_scope {

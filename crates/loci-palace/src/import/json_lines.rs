@@ -8,7 +8,7 @@ mod relations;
 mod sources;
 mod spool;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Seek};
 use std::sync::Arc;
 
@@ -75,11 +75,11 @@ pub struct Answer {
     pub facts: u64,
     /// New links.
     pub links: u64,
-    /// Records that existed already.
+    /// Records that existed already, and lines without anything to import; `lost` names the latter.
     pub skipped: u64,
     /// Records that were refused; `lost` names each.
     pub failed: u64,
-    /// The refused records.
+    /// The refused records, and the lines that have nothing to import.
     pub lost: Vec<Loss>,
     /// Data that this palace cannot store.
     pub left_out: Vec<LeftOut>,
@@ -189,6 +189,16 @@ impl Palace {
     }
 }
 
+/// Whether a line is a record, or anything else that an import stores. Callers look for one before
+/// they create a palace.
+pub fn is_record(line: &str) -> bool {
+    match JsonLine::parse(line) {
+        Ok(JsonLine::Drawer(record)) => !record.is_empty() || record.collection.is_some(),
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
 struct Import<'a> {
     palace: &'a Palace,
     options: &'a Request,
@@ -201,6 +211,14 @@ struct Import<'a> {
     incoming: Incoming,
     sources: WaitingSources,
     plan: WingPlan,
+    /// How often each content without an id was read; see [`drawers`].
+    without_id: HashMap<u128, u64>,
+    /// Ignored vectors of the current collection, and the length that they should have.
+    ignored_vectors: (u64, usize),
+    /// Whether the collection of the current batch embeds texts.
+    embeds: bool,
+    /// Texts of the current collection that were added without a vector.
+    without_vector: u64,
 }
 
 impl<'a> Import<'a> {
@@ -217,6 +235,10 @@ impl<'a> Import<'a> {
             incoming: Incoming::default(),
             sources: WaitingSources::default(),
             plan: WingPlan::default(),
+            without_id: HashMap::new(),
+            ignored_vectors: (0, 0),
+            embeds: false,
+            without_vector: 0,
         }
     }
 
@@ -241,11 +263,13 @@ impl<'a> Import<'a> {
             progress(line);
         }
         self.flush()?;
+        self.note_vectors();
         self.flush_sources()?;
         self.place_all_projects()?;
         self.flush_relations()?;
         self.note_left_out();
         self.note_projects_left_out();
+        self.report.lost.sort_by_key(|loss| loss.line);
         Ok(self.report)
     }
 
@@ -256,6 +280,15 @@ impl<'a> Import<'a> {
             .as_ref()
             .or(record.collection.as_ref());
         named.map_or_else(|| DEFAULT_COLLECTION.to_owned(), Clone::clone)
+    }
+
+    fn skip(&mut self, line: u64, id: Option<String>, reason: &str) {
+        self.report.skipped += 1;
+        self.report.lost.push(Loss {
+            line,
+            id,
+            reason: reason.to_owned(),
+        });
     }
 
     fn lose(&mut self, line: u64, id: Option<String>, error: &Error) {

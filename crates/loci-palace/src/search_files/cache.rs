@@ -73,6 +73,16 @@ impl Entry {
         self.directory.join("palace")
     }
 
+    /// Whether something that is not a palace has the place of the palace or of its lock.
+    pub(super) fn is_blocked(&self) -> bool {
+        let palace = self.palace();
+        let is_other = |path: &Path, is_expected: fn(&fs::Metadata) -> bool| {
+            fs::symlink_metadata(path).is_ok_and(|metadata| !is_expected(&metadata))
+        };
+        is_other(&palace, fs::Metadata::is_dir)
+            || is_other(&palace.join("palace.lock"), fs::Metadata::is_file)
+    }
+
     /// Removes the palace.
     pub(super) fn discard(&self) -> Result<()> {
         // Beside the entries, where the clean-up finds what a kill leaves.
@@ -187,7 +197,11 @@ fn remove(path: &Path, beside: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     };
-    match fs::remove_dir_all(&doomed) {
+    let removed = match fs::symlink_metadata(&doomed) {
+        Ok(metadata) if !metadata.is_dir() => fs::remove_file(&doomed),
+        _ => fs::remove_dir_all(&doomed),
+    };
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

@@ -376,10 +376,7 @@ fn a_collection_is_made_with_the_metric_it_had() {
 fn a_collection_without_records_is_made_too() {
     let scene = Scene::new();
     let report = scene.import(&Foreign::mempalace(0));
-    assert_eq!(
-        (first(&report).records, first(&report).verified),
-        (0, Some(true))
-    );
+    assert_eq!((first(&report).records, first(&report).verified), (0, None));
     assert_eq!(scene.pinned("drawers").unwrap().name, MINILM_NAME);
 }
 
@@ -754,6 +751,34 @@ fn forgotten_texts_do_not_come_back_unless_they_may() {
     assert_eq!(first(&scene.import_with(&source, &again(true))).added, 1);
     assert_eq!(first(&scene.import(&source)).forgotten, 1);
     assert_eq!(first(&scene.import_with(&source, &again(false))).added, 1);
+}
+
+/// Bug: an import that compared nothing was reported as verified, because zero equals zero.
+#[test]
+fn nothing_is_verified_where_nothing_was_compared() {
+    let scene = Scene::new();
+    let source = Foreign::mempalace(2);
+    assert_eq!(first(&scene.import(&source)).verified, Some(true));
+    let all = Selection::ids(["d0", "d1"]);
+    let forget = loci_palace::forget::Request::in_collection("drawers", all);
+    scene.palace.forget(&forget).unwrap();
+    let report = scene.import(&source);
+    let of = first(&report);
+    assert_eq!((of.records, of.forgotten), (2, 2));
+    assert_eq!((of.verified, &of.digest_palace), (None, &None));
+}
+
+/// Bug: the warning said that texts were re-embedded, also where no embedder was available.
+#[test]
+fn a_warning_about_vectors_promises_no_embedding() {
+    for warning in loci_core::Warning::samples() {
+        if warning.variant() == "VectorsNotTaken" {
+            assert!(
+                warning.message().ends_with("they are not imported"),
+                "{warning}"
+            );
+        }
+    }
 }
 
 #[test]

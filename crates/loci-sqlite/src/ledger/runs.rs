@@ -7,6 +7,7 @@ use loci_core::ledger::undoing::{KEPT_RUNS, unknown_run};
 use loci_core::{Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::running;
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 use crate::store::{Head, now_ms};
@@ -17,7 +18,9 @@ pub(super) fn begin(
     roots: &[String],
 ) -> Result<u64> {
     let roots = serde_json::to_string(roots).unwrap_or_default();
-    collection.store.write("recording a run", |db| {
+    running::remove_abandoned(&collection.store.place);
+    let mut held = None;
+    let run = collection.store.write("recording a run", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
         db.sql.execute(
@@ -25,10 +28,18 @@ pub(super) fn begin(
              VALUES (?1, ?2, 'running', ?3, '{}', ?4)",
             params![row.id, kind.as_str(), roots, now_ms()],
         )?;
+        let run = db.sql.last_insert_rowid() as u64;
+        // The lock is held before the run is visible. A kill between the two leaves a lock file of
+        // no run, which the next run removes.
+        held = Some(running::hold(&collection.store.place, run)?);
         // Committed when this returns, before the run changes anything. A run that is killed stays
-        // `running`, and its recorded steps can be undone.
-        Ok(db.sql.last_insert_rowid() as u64)
-    })
+        // `running` in the table, and its recorded steps can be undone.
+        Ok(run)
+    })?;
+    if let Some(lock) = held {
+        collection.store.running.keep(run, lock);
+    }
+    Ok(run)
 }
 
 pub(super) fn end(
@@ -63,10 +74,29 @@ pub(super) fn end(
             }
         }
         Ok(())
-    })
+    })?;
+    // The end is committed. A kill before this leaves a lock file that nobody holds.
+    collection
+        .store
+        .running
+        .release(&collection.store.place, run);
+    Ok(())
 }
 
+/// The last runs, newest first. A run without an end whose lock nobody holds was killed.
 pub(super) fn list(collection: &SqliteCollection, limit: usize) -> Result<Vec<RunRecord>> {
+    let mut runs = recorded(collection, limit)?;
+    let place = collection.store.origin();
+    let ours = &collection.store.running;
+    for run in &mut runs {
+        if run.state == RunState::Running && !ours.has(run.id) && !running::is_held(place, run.id) {
+            run.state = RunState::Interrupted;
+        }
+    }
+    Ok(runs)
+}
+
+fn recorded(collection: &SqliteCollection, limit: usize) -> Result<Vec<RunRecord>> {
     collection.read("listing runs", |db, row| {
         let mut statement = db.sql.prepare_cached(
             "SELECT id, kind, state, roots, summary, started_at, finished_at,

@@ -168,6 +168,7 @@ pub const TEXT_COPIES: &[TextCopy] = &[
     row(Palace, "etilqs_*", "a temporary file of SQLite", Removed),
     row(Palace, "index", "the directory of index files", NoText),
     row(Palace, "palace.lock", "a lock", NoText),
+    row(Palace, "palace.run-*.lock", "the lock of a run", NoText),
     row(Palace, "restore.lock", "a lock", NoText),
     row(Palace, "index.lock", "a lock", NoText),
     row(Palace, "palace.toml", "settings", NoText),

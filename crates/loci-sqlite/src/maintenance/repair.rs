@@ -24,9 +24,9 @@ use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
 use crate::store::palace_files::PalaceFiles;
-use crate::store::read_only;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
+use crate::store::{lost, read_only};
 
 /// Repairs a palace. A healthy palace is not changed.
 pub(crate) fn repair(
@@ -34,7 +34,9 @@ pub(crate) fn repair(
     palace: &PalaceRef,
     options: RepairOptions,
 ) -> Result<RepairReport> {
-    read_only::refuse(&PalaceFiles::of(palace)?)?;
+    let place = PalaceFiles::of(palace)?;
+    read_only::refuse(&place)?;
+    lost::refuse_without_log(&place)?;
     let before = verify(backend, palace, true)?;
     let mut report = RepairReport {
         before: before.findings.clone(),
@@ -90,6 +92,14 @@ fn repair_by_salvage(
     report.salvage = Some(salvaged);
     report.replaced = replaced;
     if report.replaced.is_some() {
+        let place = PalaceFiles::of(palace)?;
+        let earlier = salvage::earlier_palaces(&place).into_iter();
+        report.actions.extend(earlier.map(|path| {
+            format!(
+                "left `{}`, the new palace of an earlier repair; it is not used and can be deleted",
+                path.display()
+            )
+        }));
         keep_damaged_logs(&*backend.store(palace, false)?, report)?;
         let after = verify(backend, palace, true)?;
         report.drawers_after = after.drawers;

@@ -20,7 +20,7 @@ use self::evidence::Evidence;
 use self::finds::Finds;
 use crate::SqliteBackend;
 use crate::store::lock::FileLock;
-use crate::store::palace_files::PalaceFiles;
+use crate::store::palace_files::{DATABASE, PalaceFiles};
 use crate::store::schema;
 
 /// Salvages a palace into a new one beside it.
@@ -128,18 +128,35 @@ fn take_indexes(place: &PalaceFiles, file: &DatabaseFile, finds: &Finds, evidenc
 }
 
 fn new_palace(place: &PalaceFiles) -> PathBuf {
-    let name = place
-        .directory
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let parent = place
-        .directory
-        .parent()
-        .map(PathBuf::from)
-        .unwrap_or_default();
-    super::free_path(&parent, &format!("{name}.salvaged"))
+    let (parent, name) = beside(place);
+    super::free_path(&parent, &name)
+}
+
+/// The palaces that earlier repairs without `replace` left beside this one, sorted.
+pub(super) fn earlier_palaces(place: &PalaceFiles) -> Vec<PathBuf> {
+    let (parent, name) = beside(place);
+    let listed = if parent.as_os_str().is_empty() {
+        std::path::Path::new(".")
+    } else {
+        &parent
+    };
+    let start = format!("{name}-");
+    let entries = std::fs::read_dir(listed).into_iter().flatten().flatten();
+    let mut palaces: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&start))
+        .map(|entry| parent.join(entry.file_name()))
+        .filter(|path| path.join(DATABASE).is_file())
+        .collect();
+    palaces.sort();
+    palaces
+}
+
+/// The directory for new palaces, and the start of their names.
+fn beside(place: &PalaceFiles) -> (PathBuf, String) {
+    let name = place.directory.file_name().unwrap_or_default();
+    let parent = place.directory.parent().map(PathBuf::from);
+    let name = format!("{}.salvaged", name.to_string_lossy());
+    (parent.unwrap_or_default(), name)
 }
 
 /// The name of a collection whose own row is lost.

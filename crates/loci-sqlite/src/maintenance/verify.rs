@@ -40,11 +40,14 @@ pub(crate) fn verify(
         ..VerifyReport::default()
     };
     let store = match backend.store(palace, false) {
-        Err(loci_core::Error::Corrupt { detail, .. }) => {
-            report.push("database", None, None, detail);
-            return Ok(report);
-        }
-        opened => opened?,
+        Err(error) => match error.plain() {
+            loci_core::Error::Corrupt { detail, .. } => {
+                report.push("database", None, None, detail.clone());
+                return Ok(report);
+            }
+            _ => return Err(error),
+        },
+        Ok(store) => store,
     };
     working_copy::tidy(&store.place);
     let mut run = || {

@@ -46,6 +46,17 @@ impl LogFiles {
         Self::parse(&FileLock::note_at(lock, RECORD_BYTES).ok()?)
     }
 
+    /// Whether a process has ever written a record into the lock at this path. A record without
+    /// files counts too.
+    pub(crate) fn is_recorded_at(lock: &Path) -> bool {
+        FileLock::note_at(lock, RECORD_BYTES).is_ok_and(|bytes| is_record(&bytes))
+    }
+
+    /// [`LogFiles::is_recorded_at`] for a lock that is held.
+    pub(crate) fn is_recorded_in(lock: &FileLock) -> bool {
+        lock.note(RECORD_BYTES).is_ok_and(|bytes| is_record(&bytes))
+    }
+
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let mut words = text.split_whitespace();
@@ -65,8 +76,8 @@ impl LogFiles {
     }
 
     /// Names the files, or none. The caller holds the lock exclusively. The record is short and
-    /// written in one call, so a crash leaves the old record or the new one. It is not synced; the
-    /// next process that opens the palace replaces a record that it cannot read.
+    /// written in one call, so a crash leaves the old record or the new one. It is not synced here;
+    /// the next process that opens the palace replaces a record that it cannot read.
     pub(crate) fn name_in(files: Option<Self>, lock: &FileLock, place: &PalaceFiles) -> Result<()> {
         let mut record = match files {
             Some(Self { log, log_index }) => format!(
@@ -85,4 +96,9 @@ impl LogFiles {
         lock.set_note(record.as_bytes())
             .map_err(|source| Error::io("cannot write", place.lock(), source))
     }
+}
+
+/// Whether these are the first bytes of a record. A power cut may leave zeros, which prove nothing.
+fn is_record(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"log ") || bytes.starts_with(b"none")
 }

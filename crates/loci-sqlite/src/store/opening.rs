@@ -14,7 +14,7 @@ use super::connection::{BUSY_LIMIT, Db, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::palace_files::{PalaceFiles, sync_directory};
-use super::{Head, creation, duplicates, new_generation, now_ms, schema, schema_check};
+use super::{Head, creation, duplicates, lost, new_generation, now_ms, schema, schema_check};
 use crate::fault::{Attempt, Fault};
 use crate::maintenance::working_copy;
 
@@ -118,7 +118,7 @@ pub(crate) fn ensure_ready(
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     // SQLite treats an empty file as a new database and removes the log beside it. So the file is
     // checked before SQLite opens anything.
-    if !is_empty(place) {
+    if !lost::is_empty(place) {
         match open_current(place, durability) {
             Ok(Some(opened)) => return Ok(opened),
             // Check again under the lock, even after an error: another process may be creating,
@@ -131,8 +131,8 @@ pub(crate) fn ensure_ready(
         // A restore between its renames looks like a palace that has lost its database. It holds
         // the lock exclusively, so this waits for it.
         let lock = FileLock::shared(&place.lock())?;
-        if is_empty(place) {
-            refuse_lost_database(place)?;
+        if lost::is_empty(place) {
+            lost::refuse(place)?;
             // Without a lock file nobody is creating or restoring, so an empty file is not a
             // palace.
             if !create && lock.is_none() {
@@ -147,10 +147,10 @@ pub(crate) fn ensure_ready(
     }
     let lock = FileLock::exclusive(&place.lock())?;
     crate::maintenance::restore::finish_interrupted(place)?;
-    if is_empty(place) {
-        refuse_lost_database(place)?;
+    if lost::is_empty(place) {
+        lost::refuse(place)?;
     }
-    if is_empty(place) {
+    if lost::is_empty(place) {
         if !create {
             return Err(Error::PalaceNotFound {
                 path: place.directory.clone(),
@@ -180,7 +180,14 @@ pub(crate) fn ensure_ready(
     let state = State::read(&db.sql).map_err(fail)?;
     let unfinished = Unfinished::read(&db.sql).map_err(fail)?;
     db.hold(place);
+    let is_first = !LogFiles::is_recorded_in(&lock);
     name_log_files(place, &lock)?;
+    if is_first {
+        // From here on, the record proves that this directory had a database; see `lost`. A crash
+        // before this leaves a whole database, and the next process writes the record.
+        lock.sync()
+            .map_err(|source| Error::io("cannot sync", place.lock(), source))?;
+    }
     // The names of the new files are durable before the palace is used. Otherwise a power cut could
     // remove a palace whose writes were acknowledged. The directory itself was synced when it was
     // created.
@@ -326,37 +333,6 @@ fn wal_index_header(path: &std::path::Path) -> Option<[u8; WAL_INDEX_HEADER_BYTE
     let file = foreign::open(path).ok()?;
     file.read_exact_at(&mut header, 0).ok()?;
     Some(header)
-}
-
-/// Whether the database file is missing or empty.
-pub(crate) fn is_empty(place: &PalaceFiles) -> bool {
-    std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0)
-}
-
-/// Refuses to create a palace where a log or an index is left without its database. A new database
-/// over them would destroy what can still be salvaged.
-fn refuse_lost_database(place: &PalaceFiles) -> Result<()> {
-    let [log, _] = place.companions();
-    let log_bytes = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
-    // A restore that was killed is completed under the lock.
-    if crate::maintenance::restore::is_interrupted(place) {
-        return Ok(());
-    }
-    let indexed = std::fs::read_dir(place.index_directory())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .any(|entry| entry.file_name().to_string_lossy().ends_with(".snapshot"));
-    if log_bytes == 0 && !indexed {
-        return Ok(());
-    }
-    Err(Error::Corrupt {
-        what: "the database".into(),
-        path: place.database.clone(),
-        detail: format!(
-            "it is missing or empty, but its log ({log_bytes} bytes) or its index files exist"
-        ),
-    })
 }
 
 /// Opens the database with its log, which SQLite opens at the first read, and checks the schema.

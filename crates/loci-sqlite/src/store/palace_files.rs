@@ -85,8 +85,9 @@ impl PalaceFiles {
 
     /// The identity of the database file, or `None` if there is none.
     pub(crate) fn mark(&self) -> Result<Option<FileMark>> {
-        match fs::metadata(&self.database) {
+        match fs::symlink_metadata(&self.database) {
             Ok(metadata) if metadata.is_file() => Ok(Some(FileMark::of(&metadata))),
+            Ok(metadata) if metadata.is_symlink() => Err(self.link_refused()),
             Ok(_) => Err(Error::Corrupt {
                 what: "the database".into(),
                 path: self.database.clone(),
@@ -106,6 +107,22 @@ impl PalaceFiles {
                 with_owner(error, &self.directory),
             )),
         }
+    }
+}
+
+impl PalaceFiles {
+    /// The error for a database that is a symbolic link. SQLite keeps the log beside the target of
+    /// the link, where it may belong to another palace with another lock.
+    fn link_refused(&self) -> Error {
+        let target = fs::read_link(&self.database).unwrap_or_default();
+        Error::invalid(
+            format!("palace `{}`", self.directory.display()),
+            format!(
+                "its `{DATABASE}` is a symbolic link to `{}`; name the directory of that file as \
+                 the palace instead, or make a link to that directory",
+                target.display()
+            ),
+        )
     }
 }
 

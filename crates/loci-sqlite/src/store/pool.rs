@@ -10,7 +10,8 @@ use loci_files::palace::holds_with_others;
 
 use super::Store;
 use super::connection::Db;
-use super::opening::{Opened, ensure_ready, is_empty, open_named};
+use super::lost::is_empty;
+use super::opening::{Opened, ensure_ready, open_named};
 use super::palace_files::Marks;
 use super::replaced::give_up_after;
 use crate::fault::Fault;

@@ -26,6 +26,7 @@ use loci_files::{FileLock, LOCK_LIMIT, create_directory, foreign, own, owner};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
+use super::lost;
 use super::palace_files::{DATABASE, PalaceFiles};
 use crate::maintenance::working_copy::{Purpose, WorkingCopy, remove_abandoned_readers};
 
@@ -238,6 +239,9 @@ fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
         let mut lock = FileLock::exclusive_if_present(&origin.lock(), LOCK_LIMIT)?;
         let had_lock = lock.is_some();
         let before = Fingerprint::of(origin)?;
+        if lost::is_empty(origin) {
+            lost::refuse(origin)?;
+        }
         let Some(database) = before.database else {
             return Err(Error::PalaceNotFound {
                 path: origin.directory.clone(),

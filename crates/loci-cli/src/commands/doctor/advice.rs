@@ -87,7 +87,7 @@ pub(super) fn render(printer: Printer, findings: &[DoctorFinding]) -> String {
         let (what, advice) = (printer.name(&finding.what), printer.name(&finding.advice));
         let _ = writeln!(
             text,
-            "  {}  {what}\n           do: {advice}",
+            "  {}  {what}\n           help: {advice}",
             printer.strong(&format!("{severity:7}"))
         );
     }

@@ -88,7 +88,7 @@ fn words_of(agent: &AgentState) -> String {
 fn state(agent: &AgentState, wired: Wired, hook: bool) -> String {
     let words = match wired {
         Wired::Outdated => return outdated(agent, hook),
-        Wired::Yes => "wired",
+        Wired::Yes => "connected",
         Wired::No => "not connected",
         Wired::Unreadable => "unknown: the configuration cannot be read",
         Wired::Unsupported => "not supported by it",

@@ -66,7 +66,7 @@ pub(super) fn describe(printer: Printer, finding: &ForeignFinding, text: &mut St
         );
     }
     if let Some(fix) = &finding.fix {
-        let _ = writeln!(text, "  fix: {}", printer.name(&hint::of_fix(fix)));
+        let _ = writeln!(text, "  help: {}", printer.name(&hint::of_fix(fix)));
     }
 }
 

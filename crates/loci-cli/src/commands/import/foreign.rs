@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use loci_palace::import::foreign;
 use loci_palace::{
-    DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, ImportProgress, ImportedCollection,
-    LostPiece, Phase, RelationsReport, candidates_file, open_foreign, shell_quoted,
+    DEFAULT_COLLECTION, Error, ErrorKind, ForeignFinding, ForeignKind, ForeignPalace,
+    ImportProgress, ImportedCollection, LostPiece, Phase, RelationsReport, Severity,
+    candidates_file, open_foreign, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -30,10 +31,14 @@ pub(super) fn run(
 ) -> Result<Reply> {
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
-    // The source is opened first: if that fails, no palace is created.
+    // The source is opened and checked first: if that fails, no palace is created.
     let source = open_foreign(path, Some(kind));
     spinner.finish_and_clear();
     let source = source?;
+    source.require_readable()?;
+    if let Some(file) = &arguments.candidates {
+        refuse_unwritable(file)?;
+    }
     let options = foreign::Request {
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
@@ -65,6 +70,39 @@ fn candidates_to(
     Ok(candidates_file(source.path())?)
 }
 
+/// Refuses a path where no new file can be created.
+fn refuse_unwritable(file: &Path) -> Result<()> {
+    let fail = |source| Error::io("cannot write", file, source);
+    if file.symlink_metadata().is_ok() {
+        return Err(fail(std::io::ErrorKind::AlreadyExists.into()).into());
+    }
+    let parent = file.parent().filter(|of| !of.as_os_str().is_empty());
+    let trial = tempfile::tempfile_in(parent.unwrap_or(Path::new(".")));
+    trial.map_err(fail)?;
+    Ok(())
+}
+
+/// Whether the source is damaged so much that there is nothing to import.
+fn has_nothing(source: &dyn ForeignPalace) -> bool {
+    let is_error = |finding: &ForeignFinding| finding.severity == Severity::Error;
+    if source.collections().iter().any(|of| of.records > 0)
+        || !source.findings().iter().any(is_error)
+    {
+        return false;
+    }
+    let (mut facts, mut links) = (false, false);
+    // An unreadable graph has nothing to import either; the import reports it.
+    let _ = source.for_each_fact(1, &mut |batch| {
+        facts |= !batch.is_empty();
+        Ok(())
+    });
+    let _ = source.for_each_link(1, &mut |batch| {
+        links |= !batch.is_empty();
+        Ok(())
+    });
+    !facts && !links
+}
+
 fn import(
     source: &dyn ForeignPalace,
     options: &foreign::Request,
@@ -81,14 +119,16 @@ fn import(
             Phase::Links => "links".into(),
         });
     };
-    if !options.dry_run {
+    // A source of which nothing can be read creates no palace.
+    if !options.dry_run && !has_nothing(source) {
         return Ok(session
             .created()?
             .import_foreign(source, options, &mut progress)?);
     }
     match session.existing() {
         Ok(palace) => Ok(palace.import_foreign(source, options, &mut progress)?),
-        // A dry run creates no palace. If there is none yet, it uses an empty temporary one.
+        // Nothing is written, so no palace is created. If there is none yet, this uses an empty
+        // temporary one.
         Err(Failure::Palace(error)) if error.kind() == ErrorKind::NotFound => {
             let directory = tempfile::tempdir()
                 .map_err(|source| loci_palace::Error::io("cannot create", "a directory", source))?;
@@ -113,7 +153,7 @@ fn shown(printer: Printer, report: &foreign::Answer) -> String {
         printer.name(&report.writer)
     );
     for collection in &report.collections {
-        of_collection(printer, collection, &mut text);
+        of_collection(printer, collection, report.dry_run, &mut text);
     }
     of_relations("facts", report.facts, &mut text);
     of_relations("links", report.links, &mut text);
@@ -138,7 +178,7 @@ fn shown(printer: Printer, report: &foreign::Answer) -> String {
     text
 }
 
-fn of_collection(printer: Printer, of: &ImportedCollection, text: &mut String) {
+fn of_collection(printer: Printer, of: &ImportedCollection, dry_run: bool, text: &mut String) {
     let _ = write!(
         text,
         "{} -> {}: {} record(s), {} added, {} known, {} updated, {} failed",
@@ -186,6 +226,7 @@ fn of_collection(printer: Printer, of: &ImportedCollection, text: &mut String) {
             "  {} differ: digest {} in the source, {here} in the palace",
             of.differing, of.digest_source
         ),
+        (None, _) if !dry_run => writeln!(text, "  nothing to verify"),
         _ => writeln!(text, "  digest {}", of.digest_source),
     };
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use loci_palace::chroma::{
     CollectionRepair, RepairAnswer, RepairOptions, RepairReport, repair, require_directory,
 };
-use loci_palace::{Error, ErrorKind, path_text, shell_quoted};
+use loci_palace::{Advice, Error, ErrorKind, path_text, shell_quoted};
 
 use crate::args::RepairArguments;
 use crate::commands::quarantine::chroma_directory;
@@ -40,12 +40,24 @@ pub(super) fn run(
         repair(&path, &options).map_err(Failure::from)
     };
     spinner.finish_and_clear();
-    let answer = answer?;
+    let answer = answer.map_err(|failure| of_chroma(failure, &path))?;
     let text = lines(session.printer, &answer, copied);
     let mut json = json_of(&answer)?;
     hint::add_fixes(json.get_mut("findings"), &answer.report.findings);
     hint::add_fixes(json.get_mut("remaining"), &answer.remaining);
     Ok(Reply::new(&json, text)?.exit_if(!answer.ok(), Exit::Nothing))
+}
+
+/// Replaces the advice about a damaged palace of Loci, which does not help here.
+fn of_chroma(failure: Failure, path: &Path) -> Failure {
+    match failure {
+        Failure::Palace(error @ Error::Corrupt { .. }) => {
+            Failure::Palace(error.advise(Advice::Diagnose {
+                path: path.to_owned(),
+            }))
+        }
+        other => other,
+    }
 }
 
 /// Repairs with the models that are installed on this machine. This needs the settings of a palace,

@@ -26,7 +26,7 @@ fn need_their_length(scene: &Scene) -> BTreeMap<usize, String> {
     layout
         .elements(&data)
         .enumerate()
-        .filter_map(|(at, element)| Some((at, ids.get(&layout.label_of(element))?.to_string())))
+        .filter_map(|(at, element)| Some((at, (*ids.get(&layout.label_of(element))?).clone())))
         .collect()
 }
 

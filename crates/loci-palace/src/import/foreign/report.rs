@@ -178,9 +178,9 @@ pub struct ImportedCollection {
     /// The sum of the hashes of what was read: id, text, metadata and, if it was imported, the
     /// vector. It does not depend on the order.
     pub digest_source: String,
-    /// The same sum for the drawers with these ids; absent in a dry run.
+    /// The same sum for the drawers with these ids; absent in a dry run, and if there are none.
     pub digest_palace: Option<String>,
-    /// Whether both sums agree; absent in a dry run.
+    /// Whether both sums agree; absent in a dry run, and if nothing was compared.
     pub verified: Option<bool>,
     /// Drawers that differ from what was read: existing ones that were left alone, and `broken`
     /// ones.
