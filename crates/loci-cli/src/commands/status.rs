@@ -43,7 +43,7 @@ fn lines(backend: &str, answer: &status::Answer) -> String {
         if let Some(reason) = &index.held_back {
             let _ = writeln!(text, "             the index was not rebuilt: {reason}");
             if let Some(hint) = hint::words(&Advice::RebuildIndex) {
-                let _ = writeln!(text, "             hint: {hint}");
+                let _ = writeln!(text, "             help: {hint}");
             }
         }
     }

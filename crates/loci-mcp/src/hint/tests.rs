@@ -89,8 +89,8 @@ fn a_hint_needs_what_the_backend_offers() {
     };
     for warning in [&empty, &records] {
         let warnings = std::slice::from_ref(warning);
-        assert!(of(Tools::Loci).lines(warnings).contains("hint:"));
-        assert!(!reader.lines(warnings).contains("hint:"));
+        assert!(of(Tools::Loci).lines(warnings).contains("help:"));
+        assert!(!reader.lines(warnings).contains("help:"));
         assert!(reader.warnings(warnings)[0].get("hint").is_none());
     }
     let help = reader.of_error(&missing).unwrap_or_default();
