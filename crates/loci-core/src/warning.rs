@@ -845,7 +845,7 @@ impl Warning {
                 vectors,
                 dimension,
             } => format!(
-                "{vectors} vector(s) for {} were ignored, because they do not have {dimension} numbers as those of its embedder; the texts are embedded instead",
+                "{vectors} vector(s) for {} were ignored, because the vectors of its embedder have {dimension} numbers; the texts are embedded instead",
                 quoted(collection)
             ),
             Self::AnotherMetric {

@@ -45,9 +45,9 @@ impl Place {
         assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
         assert_eq!(ran.stdout, "", "{arguments:?}");
         assert!(ran.stderr.contains(denied.to_str().unwrap()), "{ran:?}");
-        let said = ran.stderr.to_lowercase();
-        assert!(said.contains("permission denied"), "{ran:?}");
-        assert!(said.contains("help: make the file readable"), "{ran:?}");
+        let message = ran.stderr.to_lowercase();
+        assert!(message.contains("permission denied"), "{ran:?}");
+        assert!(message.contains("help: make the file readable"), "{ran:?}");
         assert_eq!(self.old.state(), before, "{arguments:?}");
     }
 
