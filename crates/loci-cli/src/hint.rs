@@ -6,8 +6,8 @@ use std::path::Path;
 use loci_agents::wiring::WiringAdvice;
 use loci_palace::why_not::{Condition, Words};
 use loci_palace::{
-    Advice, Capabilities, Error, Fix, ForeignFinding, Warning, message_line, quoted, quoted_list,
-    quoted_unless_plain, shell_quoted,
+    Advice, Capabilities, DEFAULT_COLLECTION, Error, Fix, ForeignFinding, Warning, message_line,
+    quoted, quoted_list, quoted_unless_plain, shell_quoted,
 };
 use serde_json::Value;
 
@@ -151,6 +151,13 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         ),
         Advice::AddModelThenReembed { collection } => format!(
             "add the model with `loci model add PATH`, then run `loci reembed --model minilm --collection {}`",
+            quoted_unless_plain(collection)
+        ),
+        Advice::UpgradeVectors { collection } if collection == DEFAULT_COLLECTION => {
+            "`loci reembed --model static` recomputes them with the present one".into()
+        }
+        Advice::UpgradeVectors { collection } => format!(
+            "`loci reembed --model static --collection {}` recomputes them with the present one",
             quoted_unless_plain(collection)
         ),
         Advice::Verify => "`loci verify --deep` shows the details".into(),

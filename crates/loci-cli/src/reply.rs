@@ -115,6 +115,8 @@ impl Reply {
             Note::Line(line) => vec![line.clone()],
             // The warning about a read-only palace is printed once, by the session.
             Note::Warning(Warning::ReadOnly { .. }) => Vec::new(),
+            // It changes nothing about an answer. `status` and `doctor` print it.
+            Note::Warning(Warning::EarlierTable { .. }) => Vec::new(),
             Note::Warning(warning) => hint::lines(warning, offered),
         };
         self.notes.iter().flat_map(lines).collect()

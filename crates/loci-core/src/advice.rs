@@ -76,6 +76,11 @@ pub enum Advice {
         /// The collection.
         collection: String,
     },
+    /// Re-embed the texts of one collection with the built-in table.
+    UpgradeVectors {
+        /// The collection.
+        collection: String,
+    },
     /// Check the palace.
     Verify,
     /// List the damage, and save the data that can be read.
@@ -164,6 +169,7 @@ impl Advice {
             Self::QueryFacts => Capability::Relations,
             Self::UsePinnedEmbedder { .. }
             | Self::Reembed { .. }
+            | Self::UpgradeVectors { .. }
             | Self::AddModelOrReembed { .. }
             | Self::AddModelThenReembed { .. } => Capability::Reembedding,
             Self::Verify => Capability::Verification,

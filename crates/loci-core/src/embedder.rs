@@ -31,7 +31,8 @@ impl fmt::Display for EmbedderIdentity {
 /// How the vectors of one embedder relate to those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compatibility {
-    /// It makes the same vectors for the same text.
+    /// It makes the same vectors for the same text, or vectors that differ as little as those of
+    /// two versions of the built-in table. They can be mixed.
     Same,
     /// Its query vectors find the other's vectors with lower quality. Its own vectors must not be
     /// mixed with them.

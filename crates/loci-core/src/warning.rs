@@ -180,6 +180,11 @@ warnings! {
         /// The embedder of the question.
         used: EmbedderIdentity,
     };
+    /// An earlier built-in table made the vectors. The present one goes on with them.
+    "earlier_table" => EarlierTable {
+        /// The collection.
+        collection: String,
+    };
     /// The embedder of the vectors is not recorded.
     "unknown_embedder" => UnknownEmbedder {
         /// The collection.
@@ -524,6 +529,9 @@ impl Warning {
                 model: used.name.clone(),
                 missing: pinned.name.clone(),
             },
+            Self::EarlierTable { collection } => Advice::UpgradeVectors {
+                collection: collection.clone(),
+            },
             Self::UnknownEmbedder {
                 embedder,
                 dimension,
@@ -625,6 +633,10 @@ impl Warning {
             Self::NoEmbedder => "there is no embedder, so only words were searched".into(),
             Self::CompatibleEmbedder { pinned, used } => format!(
                 "the vectors were made by {pinned}; the question was embedded by {used}, which finds slightly less"
+            ),
+            Self::EarlierTable { collection } => format!(
+                "the vectors of {} were made by an earlier built-in table; they can still be used",
+                quoted(collection)
             ),
             Self::UnknownEmbedder {
                 collection,

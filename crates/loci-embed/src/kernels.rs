@@ -6,7 +6,7 @@
 //! rounded, so machines agree. Without it, products are rounded before they are added.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2 and FMA")]
 
-mod bytes;
+mod codes;
 mod dense;
 mod halves;
 mod rows;
@@ -66,12 +66,12 @@ dispatch! {
     softmax => rows::softmax, (values: &mut [f32], length: usize, scale: f32)
 }
 dispatch! {
-    /// `sum += factor * row`.
-    add_scaled => bytes::add_scaled, (sum: &mut [f32], row: &[u8], factor: f32)
+    /// `sum += factor * row`, for a row of 4-bit codes.
+    add_scaled => codes::add_scaled, (sum: &mut [f32], row: &[u8], factor: f32)
 }
 dispatch! {
-    /// Inner product of two rows of signed bytes.
-    dot_bytes => bytes::dot, (a: &[u8], b: &[u8]) -> i32
+    /// Inner product of two rows of 4-bit codes.
+    dot_codes => codes::dot, (a: &[u8], b: &[u8]) -> i32
 }
 dispatch! {
     /// The values as half-precision numbers, little-endian, two bytes each.

@@ -1,28 +1,42 @@
-//! The file of the static table: one row of signed bytes per token, and the data to average them.
+//! The file of the static table: one row of 4-bit codes per token, and the data to average them.
 //!
-//! Little-endian, no padding:
+//! Little-endian, no padding. `half` is the dimension / 2, rounded up:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `LOCISTAT` |
-//! | 4 | version, 1 |
+//! | 4 | version, 2 |
 //! | 4 | tokens |
 //! | 4 | dimension |
 //! | 4 | zero |
 //! | 32 | blake3 of everything else, in order |
 //! | 4 · dimension | the mean of the rows, f32 |
 //! | 4 · tokens | weight of a token in an average, f32 |
-//! | 4 · tokens | scale: a row is scale × bytes, the mean left out, f32 |
-//! | 4 · tokens | 1 / length of the row of bytes, f32 |
-//! | tokens · dimension | the rows |
+//! | 4 · tokens | scale: a row is scale × codes, the mean left out, f32 |
+//! | 4 · tokens | 1 / length of the row of codes, f32 |
+//! | tokens · half | the rows |
+//!
+//! A code is a whole number from −7 to 7, stored plus 8 in four bits. Byte `j` of a row has the code
+//! of dimension `j` in its lower four bits and that of dimension `j + half` in its upper four. So
+//! both halves of a row are read in order. An odd dimension leaves the last four bits of a row
+//! unused; they hold a zero code.
 //!
 //! [`Table`] borrows the bytes and reads only the header.
 
 use loci_text::TokenId;
 
 const MAGIC: &[u8; 8] = b"LOCISTAT";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 56;
+/// The largest code.
+const MAX_CODE: f32 = 7.0;
+/// What is added to a code to store it.
+pub(crate) const CODE_OFFSET: u8 = 8;
+/// How many scales are tried for a row.
+const SCALES: u8 = 32;
+/// The smallest scale that is tried, as a fraction of the one that maps the largest value to the
+/// largest code. A smaller scale cuts off large values and rounds all others less.
+const SMALLEST_SCALE: f32 = 0.4;
 
 /// A view of a static table.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +91,7 @@ impl<'a> Table<'a> {
         let dimension = number(16).ok_or(TableError::Foreign)? as usize;
         let digest = header.last_chunk().ok_or(TableError::Foreign)?;
         let expected = tokens
-            .checked_mul(dimension)
+            .checked_mul(dimension.div_ceil(2))
             .and_then(|rows| rows.checked_add(dimension.checked_mul(4)?))
             .and_then(|sum| sum.checked_add(tokens.checked_mul(12)?))
             .ok_or(TableError::Foreign)?;
@@ -148,22 +162,21 @@ impl<'a> Table<'a> {
         float(self.weights, token)
     }
 
-    /// The factor of a row's bytes.
+    /// The factor of a row's codes.
     pub(crate) fn scale(&self, token: TokenId) -> f32 {
         float(self.scales, token)
     }
 
-    /// 1 / length of the row of bytes.
+    /// 1 / length of the row of codes.
     pub(crate) fn inverse(&self, token: TokenId) -> f32 {
         float(self.inverses, token)
     }
 
-    /// The bytes of a row; empty for a token that is not in the table.
+    /// The codes of a row, two per byte; empty for a token that is not in the table.
     pub(crate) fn row(&self, token: TokenId) -> &'a [u8] {
-        let start = usize::from(token) * self.dimension;
-        self.rows
-            .get(start..start + self.dimension)
-            .unwrap_or_default()
+        let half = self.dimension.div_ceil(2);
+        let start = usize::from(token) * half;
+        self.rows.get(start..start + half).unwrap_or_default()
     }
 }
 
@@ -179,7 +192,90 @@ fn digest(table: &[u8]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Writes the bytes of a table: each row minus `mean`, in signed bytes with its own scale.
+/// Codes of a row with their scale.
+struct Quantised {
+    scale: f32,
+    codes: Vec<i8>,
+}
+
+impl Quantised {
+    /// The codes with the smallest squared error among several scales. The result is the same on
+    /// every machine.
+    fn of(row: &[f32]) -> Self {
+        let largest = row
+            .iter()
+            .fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        let mut best = Self {
+            scale: 1.0,
+            codes: vec![0; row.len()],
+        };
+        let mut least = f64::INFINITY;
+        for step in 0..SCALES {
+            let share = f32::from(step) / f32::from(SCALES - 1);
+            let scale = largest / MAX_CODE * (1.0 - share * (1.0 - SMALLEST_SCALE));
+            // Fails for a row of zeros and for one with a value that is not a number.
+            if !scale.is_normal() {
+                break;
+            }
+            let tried = Self::rounded(row, scale);
+            let error = tried.error(row);
+            if error < least {
+                least = error;
+                best = tried;
+            }
+        }
+        best
+    }
+
+    /// The codes of one scale, with the scale that fits them best.
+    fn rounded(row: &[f32], scale: f32) -> Self {
+        let code = |value: &f32| (value / scale).round().clamp(-MAX_CODE, MAX_CODE) as i8;
+        let codes: Vec<i8> = row.iter().map(code).collect();
+        let (mut product, mut square) = (0.0_f64, 0.0_f64);
+        for (value, code) in row.iter().zip(&codes) {
+            product += f64::from(*value) * f64::from(*code);
+            square += f64::from(*code) * f64::from(*code);
+        }
+        let scale = if square > 0.0 {
+            (product / square) as f32
+        } else {
+            scale
+        };
+        Self { scale, codes }
+    }
+
+    fn error(&self, row: &[f32]) -> f64 {
+        row.iter()
+            .zip(&self.codes)
+            .map(|(value, code)| {
+                let error = f64::from(*value) - f64::from(self.scale) * f64::from(*code);
+                error * error
+            })
+            .sum()
+    }
+
+    /// 1 / length of the codes, or 0.
+    fn inverse(&self) -> f32 {
+        let square: i32 = self.codes.iter().map(|code| i32::from(*code).pow(2)).sum();
+        if square > 0 {
+            1.0 / (square as f32).sqrt()
+        } else {
+            0.0
+        }
+    }
+
+    /// The codes, two per byte.
+    fn packed(&self) -> impl Iterator<Item = u8> {
+        let (low, high) = self.codes.split_at(self.codes.len().div_ceil(2));
+        let stored = |code: &i8| code.cast_unsigned().wrapping_add(CODE_OFFSET);
+        let high = high.iter().chain(std::iter::repeat(&0));
+        low.iter()
+            .zip(high)
+            .map(move |(low, high)| stored(low) | stored(high) << 4)
+    }
+}
+
+/// Writes the bytes of a table: each row minus `mean`, in 4-bit codes with its own scale.
 ///
 /// Rows that differ in length from `mean` are truncated or padded with zeros.
 pub fn write_table<'r>(mean: &[f32], rows: impl IntoIterator<Item = (f32, &'r [f32])>) -> Vec<u8> {
@@ -191,28 +287,11 @@ pub fn write_table<'r>(mean: &[f32], rows: impl IntoIterator<Item = (f32, &'r [f
             .zip(filled)
             .map(|(mean, value)| value - mean)
             .collect();
-        let largest = centred
-            .iter()
-            .fold(0.0_f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-        let quantised = centred
-            .iter()
-            .map(|value| (value / scale).round().clamp(-127.0, 127.0) as i8);
-        let start = codes.len();
-        codes.extend(quantised.map(i8::cast_unsigned));
-        let square: i32 = codes
-            .iter()
-            .skip(start)
-            .map(|code: &u8| i32::from(code.cast_signed()).pow(2))
-            .sum();
-        let inverse = if square > 0 {
-            1.0 / (square as f32).sqrt()
-        } else {
-            0.0
-        };
+        let quantised = Quantised::of(&centred);
         weights.extend(weight.to_le_bytes());
-        scales.extend(scale.to_le_bytes());
-        inverses.extend(inverse.to_le_bytes());
+        scales.extend(quantised.scale.to_le_bytes());
+        inverses.extend(quantised.inverse().to_le_bytes());
+        codes.extend(quantised.packed());
     }
     let tokens = (weights.len() / 4) as u32;
     let mut table = MAGIC.to_vec();
@@ -243,6 +322,17 @@ mod tests {
         )
     }
 
+    /// The codes of a row, in the order of the dimensions.
+    fn codes(table: &Table<'_>, token: TokenId) -> Vec<f32> {
+        let row = table.row(token);
+        let low = row.iter().map(|byte| byte & 15);
+        let high = row.iter().map(|byte| byte >> 4);
+        low.chain(high)
+            .map(|stored| f32::from(stored) - f32::from(CODE_OFFSET))
+            .take(table.dimension())
+            .collect()
+    }
+
     #[test]
     fn rows_come_back_within_half_a_step() {
         let bytes = small();
@@ -255,14 +345,47 @@ mod tests {
             (2, [-4.0, 0.0, 9.0]),
         ] {
             let scale = table.scale(token);
-            for ((code, mean), value) in table.row(token).iter().zip(&mean).zip(row) {
-                assert!((f32::from(*code as i8) * scale + mean - value).abs() <= scale * 0.5001);
+            for ((code, mean), value) in codes(&table, token).iter().zip(&mean).zip(row) {
+                assert!((code * scale + mean - value).abs() <= scale * 0.5001);
             }
         }
         assert_eq!(
             (table.weight(2), table.weight(3), table.row(3).len()),
             (2.0, 0.0, 0)
         );
+    }
+
+    #[test]
+    fn two_codes_share_a_byte_and_half_a_row_lies_between_them() {
+        let row = [7.0, -7.0, 1.0, -2.0, 3.0];
+        let bytes = write_table(&[0.0; 5], [(1.0, row.as_slice())]);
+        let table = Table::new(&bytes).unwrap();
+        assert_eq!(codes(&table, 0), row);
+        // 7 and −2, −7 and 3, 1 and nothing.
+        assert_eq!(table.row(0), [0x6f, 0xb1, 0x89]);
+        assert!((table.scale(0) - 1.0).abs() < 1e-6);
+        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        assert!((table.inverse(0) * length - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_scale_that_cuts_off_the_largest_value_is_taken_if_the_error_is_smaller() {
+        let mut row: Vec<f32> = (0..96)
+            .map(|at| ((at * 37 % 96) as f32 - 47.5) / 48.0)
+            .collect();
+        row.push(1.6);
+        let error = |scale: f32| Quantised::rounded(&row, scale).error(&row);
+        let chosen = Quantised::of(&row);
+        assert!(chosen.error(&row) < 0.9 * error(1.6 / MAX_CODE));
+        assert!(chosen.scale * MAX_CODE < 1.5, "{}", chosen.scale);
+    }
+
+    #[test]
+    fn a_row_without_a_length_gets_zero_codes() {
+        for row in [[0.0; 4], [f32::MIN_POSITIVE / 4.0; 4]] {
+            let quantised = Quantised::of(&row);
+            assert!(quantised.inverse().abs() < f32::EPSILON && quantised.codes == [0; 4]);
+        }
     }
 
     #[test]

@@ -71,6 +71,10 @@ impl Hints {
     pub(crate) fn lines(&self, warnings: &[Warning]) -> String {
         let mut text = String::new();
         for warning in warnings {
+            // It changes nothing about the answer. The structured answer has it.
+            if matches!(warning, Warning::EarlierTable { .. }) {
+                continue;
+            }
             let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
             if let Some(hint) = self.words(warning.advice()) {
                 let _ = writeln!(text, "help: {}", message_line(&hint));
@@ -125,9 +129,9 @@ fn words(advice: &Advice, tools: Tools) -> Option<String> {
 /// Advice that only the owner of the palace can follow, without a command.
 fn general(advice: &Advice) -> Option<String> {
     let words = match advice {
-        Advice::Reembed { .. } | Advice::UsePinnedEmbedder { .. } => {
-            "the owner of this memory can embed its texts again"
-        }
+        Advice::Reembed { .. }
+        | Advice::UpgradeVectors { .. }
+        | Advice::UsePinnedEmbedder { .. } => "the owner of this memory can embed its texts again",
         Advice::AddModel { .. }
         | Advice::AddModelOrReembed { .. }
         | Advice::AddModelThenReembed { .. } => {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use loci_core::{
     Embedder as _, EmbedderIdentity, Error, PalaceRef, Result, SelfTest, SelfTestStep,
 };
-use loci_embed::{MINILM_NAME, STATIC_NAME, StaticEmbedder};
+use loci_embed::{MINILM_NAME, STATIC_NAME, StaticEmbedder, is_earlier_table};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -27,6 +27,8 @@ pub use locks::{Process, users_of};
 pub enum Presence {
     /// It is installed.
     Here,
+    /// It is an earlier version of the built-in table. The present one goes on with its vectors.
+    Earlier,
     /// Its endpoint is configured. Whether the endpoint answers was not checked.
     Configured,
     /// It is unavailable. The built-in table replaces it if `stand_in` is true; otherwise only
@@ -104,6 +106,7 @@ impl Palace {
         };
         match pinned.name.as_str() {
             STATIC_NAME if StaticEmbedder::builtin().identity() == *pinned => Presence::Here,
+            STATIC_NAME if is_earlier_table(pinned) => Presence::Earlier,
             STATIC_NAME => missing("another version of the built-in table made it".into()),
             MINILM_NAME => match self.stored(pinned) {
                 Ok(()) => Presence::Here,

@@ -8,6 +8,7 @@ use loci_core::{
     Error, FacetCounts, Filter, KeyTest, MetaValue, Metadata, Outside, Result, Selection, Warning,
     quoted,
 };
+use loci_embed::is_earlier_table;
 use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -287,6 +288,12 @@ impl Palace {
             other => other?,
         };
         warnings.append(&mut found.warnings);
+        let pinned = handle.collection.info().embedder.as_ref();
+        if handle.embedder.is_some() && pinned.is_some_and(is_earlier_table) {
+            warnings.push(Warning::EarlierTable {
+                collection: request.collection.clone(),
+            });
+        }
         if let Some(outside) = &found.outside {
             warnings.extend(why_nothing_is_admitted(&request.selection, outside));
         }

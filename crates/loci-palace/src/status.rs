@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use loci_core::{
     CollectionInfo, MaintenanceState, MetaValue, PalaceState, Result, Selection, Warning,
 };
+use loci_embed::is_earlier_table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -163,6 +164,11 @@ fn warnings_of(collections: &[CollectionStatus], state: &PalaceState) -> Vec<War
         warnings.push(Warning::PurgePending);
     }
     for of in collections {
+        if of.info.embedder.as_ref().is_some_and(is_earlier_table) {
+            warnings.push(Warning::EarlierTable {
+                collection: of.info.name.clone(),
+            });
+        }
         if let Some(reason) = &of.index.held_back {
             warnings.push(Warning::IndexHeldBack {
                 collection: of.info.name.clone(),

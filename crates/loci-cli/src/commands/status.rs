@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::Advice;
 use loci_palace::status::{self, CollectionStatus};
+use loci_palace::{Advice, Warning};
 
 use crate::failure::Result;
 use crate::hint;
@@ -40,6 +40,16 @@ fn lines(backend: &str, answer: &status::Answer) -> String {
             (Some(_), 0) => writeln!(text, "; indexed"),
             (Some(_), tail) => writeln!(text, "; indexed, the newest {tail} searched exactly"),
         };
+        for warning in &answer.warnings {
+            if !matches!(warning, Warning::EarlierTable { collection } if *collection == info.name)
+            {
+                continue;
+            }
+            let _ = writeln!(text, "             note: {}", warning.message());
+            if let Some(hint) = warning.advice().and_then(|advice| hint::words(&advice)) {
+                let _ = writeln!(text, "             help: {hint}");
+            }
+        }
         if let Some(reason) = &index.held_back {
             let _ = writeln!(text, "             the index was not rebuilt: {reason}");
             if let Some(hint) = hint::words(&Advice::RebuildIndex) {

@@ -8,7 +8,7 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 58] = [
+const CODES: [&str; 59] = [
     "another_metric",
     "blank_query",
     "budget_cut",
@@ -25,6 +25,7 @@ const CODES: [&str; 58] = [
     "differing",
     "drift",
     "duplicates_unknown",
+    "earlier_table",
     "embedder_contradicted",
     "embedder_failed",
     "empty",
@@ -188,6 +189,7 @@ fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
         "DamagedRows",
         "Differing",
         "Drift",
+        "EarlierTable",
         "Empty",
         "ForgottenLeftOut",
         "ImportedStandIn",
@@ -229,6 +231,17 @@ fn a_hint_names_the_model_the_collection_and_the_path() {
     });
     assert!(drift.contains("`loci doctor '/old palace'`"), "{drift}");
     assert!(drift.contains("`loci import '/old palace'`"), "{drift}");
+    let upgrade = |collection: &str| {
+        said(Advice::UpgradeVectors {
+            collection: collection.into(),
+        })
+    };
+    assert!(upgrade("drawers").contains("`loci reembed --model static`"));
+    let named = upgrade("old notes");
+    assert!(
+        named.contains("`loci reembed --model static --collection 'old notes'`"),
+        "{named}"
+    );
     let then = said(Advice::AddModelThenReembed {
         collection: "notes".into(),
     });

@@ -412,6 +412,68 @@ fn a_palace_without_its_model_says_which_and_how_to_get_it() {
 }
 
 #[test]
+fn an_earlier_built_in_table_is_a_note_in_doctor_and_status_and_no_line_of_a_search() {
+    let dir = with_drawers();
+    let digest = "c0e99103a72898412bfcef91983f2661661d54b0693cf5bb2ea07cb47a18270c";
+    let earlier = json!({"name": "static", "dimension": 384, "digest": digest});
+    Connection::open(dir.database())
+        .unwrap()
+        .execute(
+            "UPDATE collections SET embedder = ?1",
+            [earlier.to_string()],
+        )
+        .unwrap();
+    let (code, answer) = examined(&mut dir.command());
+    assert_eq!(
+        (code, codes(&answer)),
+        (0, vec!["earlier_table".to_owned()])
+    );
+    let found = finding(&answer, "earlier_table");
+    assert_eq!(found["severity"], "note");
+    assert!(
+        found["advice"]
+            .as_str()
+            .unwrap()
+            .contains("`loci reembed --model static`")
+    );
+    assert_eq!(answer["models"]["collections"][0]["here"], true);
+
+    let said = |arguments: &[&str]| {
+        let output = dir.command().args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (status, _) = said(&["status"]);
+    assert!(
+        status.contains("note: the vectors of `drawers`"),
+        "{status}"
+    );
+    assert!(
+        status.contains("help: `loci reembed --model static`"),
+        "{status}"
+    );
+    let (found, notes) = said(&["search", "lighthouse"]);
+    assert!(
+        !found.contains("earlier") && !notes.contains("earlier"),
+        "{found}{notes}"
+    );
+    let (found, _) = said(&["--json", "search", "lighthouse"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["warnings"][0]["code"], "earlier_table");
+    assert!(
+        found["warnings"][0]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("loci reembed")
+    );
+
+    said(&["reembed", "--model", "static"]);
+    let (code, answer) = examined(&mut dir.command());
+    assert_eq!((code, codes(&answer)), (0, vec![]));
+    assert!(!said(&["status"]).0.contains("earlier"));
+}
+
+#[test]
 fn the_index_is_shown_with_what_it_covers_and_what_was_set_aside() {
     let dir = Dir::with_index();
     let of = |answer: &Value| answer["index"]["collections"][0].clone();

@@ -69,6 +69,9 @@ impl Warning {
                 pinned: model.clone(),
                 used: table.clone(),
             },
+            Self::EarlierTable {
+                collection: text("drawers"),
+            },
             Self::UnknownEmbedder {
                 collection: text("drawers"),
                 dimension: 3,

@@ -21,7 +21,7 @@ const MEANWHILE: [(&str, &str); 3] = [
     ("o3", "tomatoes grow behind the garden wall"),
 ];
 
-fn row(id: &str, text: &str) -> Row {
+pub(crate) fn row(id: &str, text: &str) -> Row {
     Row {
         id: id.into(),
         text: Some(text.into()),
@@ -30,21 +30,21 @@ fn row(id: &str, text: &str) -> Row {
     }
 }
 
-fn add(palace: &Palace, collection: &dyn Collection, rows: &[(&str, &str)]) {
+pub(crate) fn add(palace: &Palace, collection: &dyn Collection, rows: &[(&str, &str)]) {
     let rows = rows.iter().map(|(id, text)| row(id, text)).collect();
     Op::Add { rows }.run(palace, collection).unwrap();
 }
 
-fn codes(warnings: &[Warning]) -> BTreeSet<&str> {
+pub(crate) fn codes(warnings: &[Warning]) -> BTreeSet<&str> {
     warnings.iter().map(loci_palace::Warning::code).collect()
 }
 
-fn sql(path: &Path) -> rusqlite::Connection {
+pub(crate) fn sql(path: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(path.join("palace.sqlite3")).unwrap()
 }
 
 /// Ids of drawers that have a vector of another embedder, with its bytes as numbers.
-fn apart(path: &Path) -> BTreeMap<String, Vec<f32>> {
+pub(crate) fn apart(path: &Path) -> BTreeMap<String, Vec<f32>> {
     sql(path)
         .prepare("SELECT d.id, o.vector FROM other_vectors o JOIN drawers d ON d.row = o.row")
         .unwrap()
@@ -60,15 +60,15 @@ fn apart(path: &Path) -> BTreeMap<String, Vec<f32>> {
         .unwrap()
 }
 
-fn table(palace: &Palace) -> std::sync::Arc<dyn Embedder> {
+pub(crate) fn table(palace: &Palace) -> std::sync::Arc<dyn Embedder> {
     palace.embedder("static").unwrap().unwrap()
 }
 
-fn static_vector(palace: &Palace, text: &str) -> Vec<f32> {
+pub(crate) fn static_vector(palace: &Palace, text: &str) -> Vec<f32> {
     table(palace).embed(&[text]).unwrap().remove(0)
 }
 
-fn assert_clean(palace: &Palace) {
+pub(crate) fn assert_clean(palace: &Palace) {
     let report = palace
         .verify(&loci_palace::verify::Request { deep: true })
         .unwrap();
@@ -83,7 +83,7 @@ fn modelled(path: &Path) -> Palace {
     palace
 }
 
-fn hit<'a>(answer: &'a Answer, id: &str) -> &'a Hit {
+pub(crate) fn hit<'a>(answer: &'a Answer, id: &str) -> &'a Hit {
     answer
         .hits
         .iter()

@@ -40,6 +40,7 @@ mod answers;
 mod collections;
 mod compat;
 mod diaries;
+mod earlier_table;
 mod embedders;
 mod facts;
 mod forgotten;

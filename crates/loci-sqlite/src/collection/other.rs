@@ -1,8 +1,12 @@
 //! Vectors of drawers that were made by another embedder than the collection's. They are stored in
 //! a table of their own with their embedder, and are compared only with query vectors of that
 //! embedder. They are derived from the text and have a checksum of their own.
+//!
+//! Vectors of earlier built-in tables count as vectors of the present one, because their vectors
+//! are comparable.
 
 use loci_core::{EmbedderIdentity, Error, ForeignVectors};
+use loci_embed::{StaticEmbedder, earlier_tables, is_earlier_table};
 use loci_index::{QueryVector, TopK};
 use rusqlite::{Connection, OptionalExtension, params};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -40,6 +44,26 @@ pub(crate) fn to_json(identity: &EmbedderIdentity) -> Attempt<String> {
         }
         .into()
     })
+}
+
+/// The stored identities whose vectors are comparable with those of `identity`, as a JSON list.
+pub(crate) fn comparable(identity: &EmbedderIdentity) -> Attempt<String> {
+    let mut stored = vec![to_json(identity)?];
+    if *identity == StaticEmbedder::builtin().identity() {
+        for earlier in earlier_tables() {
+            stored.push(to_json(&earlier)?);
+        }
+    }
+    Ok(serde_json::Value::from(stored).to_string())
+}
+
+/// The embedder whose query vectors are comparable with vectors of `identity`.
+fn current(identity: EmbedderIdentity) -> EmbedderIdentity {
+    if is_earlier_table(&identity) {
+        StaticEmbedder::builtin().identity()
+    } else {
+        identity
+    }
 }
 
 /// Whether a stored identity can be parsed.
@@ -98,14 +122,17 @@ pub(crate) fn counts(db: &Connection, collection: i64) -> Attempt<Vec<ForeignVec
     while let Some(columns) = rows.next()? {
         let identity = columns.get_ref(1)?.as_str().ok();
         counts.push(ForeignVectors {
-            embedder: identity.and_then(|json| serde_json::from_str(json).ok()),
+            embedder: identity
+                .and_then(|json| serde_json::from_str(json).ok())
+                .map(current),
             vectors: columns.get::<_, i64>(0)? as u64,
         });
     }
     Ok(counts)
 }
 
-/// The nearest rows among the vectors that `identity` made, compared one by one.
+/// The nearest rows among the vectors that are comparable with those of `identity`, compared one by
+/// one.
 pub(crate) fn nearest(
     db: &Connection,
     collection: &CollectionRow,
@@ -115,16 +142,14 @@ pub(crate) fn nearest(
     set: Option<&RowSet>,
     damaged: &mut Damaged,
 ) -> Attempt<Vec<(f32, u64)>> {
-    let Some(embedder) = find_embedder(db, &to_json(identity)?)? else {
-        return Ok(Vec::new());
-    };
     let query = QueryVector::new(collection.metric, vector);
     let mut top = TopK::new(k);
     let mut statement = db.prepare_cached(
         "SELECT row, checksum, vector FROM other_vectors INDEXED BY other_vectors_order
-         WHERE collection = ?1 AND embedder = ?2",
+         WHERE collection = ?1 AND embedder IN
+             (SELECT id FROM embedders WHERE identity IN (SELECT value FROM json_each(?2)))",
     )?;
-    let mut rows = statement.query(params![collection.id, embedder])?;
+    let mut rows = statement.query(params![collection.id, comparable(identity)?])?;
     while let Some(columns) = rows.next()? {
         let row = columns.get::<_, i64>(0)? as u64;
         if set.is_some_and(|set| !set.contains(row)) {
@@ -142,7 +167,7 @@ pub(crate) fn nearest(
     Ok(top.into_sorted())
 }
 
-/// The vector of one row that one embedder made.
+/// The vector of one row, if one of the [`comparable`] embedders made it.
 pub(crate) const ONE_SQL: &str =
     "SELECT v.vector FROM other_vectors v JOIN embedders e ON e.id = v.embedder
-     WHERE v.row = ?1 AND e.identity = ?2";
+     WHERE v.row = ?1 AND e.identity IN (SELECT value FROM json_each(?2))";

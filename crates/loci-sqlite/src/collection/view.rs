@@ -197,7 +197,7 @@ impl<'a> View<'a> {
                 None => "SELECT vector FROM vectors WHERE row = ?1 AND ?2 IS NULL",
                 Some(_) => other::ONE_SQL,
             })?;
-            let identity = vector.space.as_ref().map(other::to_json).transpose()?;
+            let identity = vector.space.as_ref().map(other::comparable).transpose()?;
             let unknown = distances.iter_mut().zip(records);
             for (found, record) in unknown.filter(|(found, _)| found.is_none()) {
                 let mut rows = statement.query(params![*record as i64, identity])?;

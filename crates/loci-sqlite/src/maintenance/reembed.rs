@@ -200,6 +200,21 @@ impl Work<'_> {
         .into())
     }
 
+    /// Whether the collection already has exactly the new vectors, and no others.
+    fn is_unchanged(&self, sql: &Connection, row: &CollectionRow) -> Attempt<bool> {
+        if row.embedder.as_ref() != Some(&self.identity) {
+            return Ok(false);
+        }
+        let differs: bool = sql.query_row(
+            "SELECT EXISTS (SELECT 1 FROM other_vectors WHERE collection = ?1)
+                 OR EXISTS (SELECT 1 FROM fresh_vectors f LEFT JOIN vectors v ON v.row = f.row
+                            WHERE f.collection = ?1 AND v.vector IS NOT f.vector)",
+            [row.id],
+            |columns| columns.get(0),
+        )?;
+        Ok(!differs)
+    }
+
     fn progress(&self) -> Result<ReembedProgress> {
         self.store.read("counting new vectors", |db| {
             let row = self.require(&db.sql)?;
@@ -232,6 +247,14 @@ impl Work<'_> {
                 .exists(params![row.id, 1_i64])?
             {
                 return Ok(None);
+            }
+            if self.is_unchanged(sql, &row)? {
+                let drawers =
+                    sql.execute("DELETE FROM fresh_vectors WHERE collection = ?1", [row.id])?;
+                sql.execute("DELETE FROM reembeddings WHERE collection = ?1", [row.id])?;
+                // Committed when this returns: the end of the run. The vectors, their embedder and
+                // the index stay, because they are the same.
+                return Ok(Some(drawers as u64));
             }
             let rows: Vec<i64> = sql
                 .prepare_cached("SELECT row FROM fresh_vectors WHERE collection = ?1 ORDER BY row")?

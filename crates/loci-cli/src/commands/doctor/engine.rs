@@ -2,12 +2,13 @@
 
 use loci_palace::{
     EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, StoredModel,
-    path_text, status,
+    Warning, path_text, status,
 };
 use serde_json::{Value, json};
 
 use super::advice::Findings;
 use super::sheet::{Section, count, size};
+use crate::hint;
 
 /// Versions of the program and of its parts.
 pub(super) fn versions() -> (Value, Section) {
@@ -165,7 +166,7 @@ fn of_collection(
             of_presence(name, &pinned, &presence, findings);
             let why = match &presence {
                 Presence::Missing { why, .. } => Some(why.clone()),
-                Presence::Here | Presence::Configured => None,
+                Presence::Here | Presence::Earlier | Presence::Configured => None,
             };
             json!({
                 "collection": name,
@@ -182,6 +183,7 @@ fn of_collection(
 fn words_of(presence: &Presence) -> &str {
     match presence {
         Presence::Here => "here",
+        Presence::Earlier => "earlier built-in table, can still be used",
         Presence::Configured => "configured",
         Presence::Missing { why, .. } => why,
     }
@@ -193,8 +195,17 @@ fn of_presence(
     presence: &Presence,
     findings: &mut Findings,
 ) {
-    let Presence::Missing { why, stand_in } = presence else {
-        return;
+    let (why, stand_in) = match presence {
+        Presence::Here | Presence::Configured => return,
+        Presence::Earlier => {
+            let note = Warning::EarlierTable {
+                collection: collection.to_owned(),
+            };
+            let advice = note.advice().and_then(|advice| hint::words(&advice));
+            findings.note(note.code(), note.message(), advice.unwrap_or_default());
+            return;
+        }
+        Presence::Missing { why, stand_in } => (why, stand_in),
     };
     let then = if *stand_in {
         "the built-in table is used instead"
