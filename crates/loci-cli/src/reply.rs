@@ -113,10 +113,9 @@ impl Reply {
     pub(crate) fn note_lines(&self, offered: &Offered) -> Vec<String> {
         let lines = |note: &Note| match note {
             Note::Line(line) => vec![line.clone()],
-            // The warning about a read-only palace is printed once, by the session.
-            Note::Warning(Warning::ReadOnly { .. }) => Vec::new(),
-            // It changes nothing about an answer. `status` and `doctor` print it.
-            Note::Warning(Warning::EarlierTable { .. }) => Vec::new(),
+            // The warning about a read-only palace is printed once, by the session. That about an
+            // earlier table changes nothing about an answer; `status` and `doctor` print it.
+            Note::Warning(Warning::ReadOnly { .. } | Warning::EarlierTable { .. }) => Vec::new(),
             Note::Warning(warning) => hint::lines(warning, offered),
         };
         self.notes.iter().flat_map(lines).collect()
