@@ -151,14 +151,14 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         ),
         Advice::AddModelThenReembed { collection } => format!(
             "add the model with `loci model add PATH`, then run `loci reembed --model minilm --collection {}`",
-            quoted_unless_plain(collection)
+            shell_quoted(Path::new(collection))
         ),
         Advice::UpgradeVectors { collection } if collection == DEFAULT_COLLECTION => {
             "`loci reembed --model static` recomputes them with the present one".into()
         }
         Advice::UpgradeVectors { collection } => format!(
             "`loci reembed --model static --collection {}` recomputes them with the present one",
-            quoted_unless_plain(collection)
+            shell_quoted(Path::new(collection))
         ),
         Advice::Verify => "`loci verify --deep` shows the details".into(),
         Advice::MineFile { path } => {
