@@ -1,5 +1,5 @@
-//! Palaces whose vectors were made by the built-in table of an earlier build. The fixtures in `tests/compat` are such
-//! palaces: they go on as they are, and `reembed` upgrades them.
+//! Palaces whose vectors were made by the built-in table of an earlier build. The fixtures in
+//! `tests/compat` are such palaces. They work as they are, and `reembed` upgrades them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
