@@ -2,6 +2,10 @@
 //! of them by their 8-bit codes. There is no search structure that could be wrong: the result is
 //! exact up to the precision of the codes.
 
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::build::nibble_shift;
@@ -15,6 +19,7 @@ use crate::query::QueryCodes;
 use crate::registration::Registration;
 use crate::shortlist::Shortlist;
 use crate::slots::{SlotSet, find_row};
+use crate::stored_codes::{MOST_IN_MEMORY, StoredCodes};
 
 /// Number of rows ahead whose 8-bit codes are prefetched.
 const PREFETCH_ROWS: usize = 6;
@@ -40,9 +45,11 @@ pub(crate) struct Flat {
     addends: Vec<f32>,
     factors: Vec<f32>,
     bits: Vec<u8>,
-    codes: OnceLock<Vec<u8>>,
-    // `None` after the codes are loaded.
+    codes: OnceLock<StoredCodes>,
+    // `None` after the codes are loaded into memory.
     sections: Mutex<Option<Sections>>,
+    // Whether codes that stayed in the file could not be read.
+    is_unreadable: AtomicBool,
 }
 
 impl std::fmt::Debug for Flat {
@@ -67,6 +74,7 @@ impl Flat {
             bits: parts.bits,
             codes: OnceLock::new(),
             sections: Mutex::new(Some(parts.sections)),
+            is_unreadable: AtomicBool::new(false),
         }
     }
 
@@ -92,8 +100,12 @@ impl Flat {
     }
 
     /// Whether the 1-bit scan is worthwhile. It reads all rows, allowed or not, and costs per row
-    /// about a twelfth of reading the 8-bit codes.
-    fn scan_pays(&self, eligible: usize, length: usize) -> bool {
+    /// about a twelfth of reading the 8-bit codes in memory. Reading them from the file costs far
+    /// more.
+    fn scan_pays(&self, codes: &StoredCodes, eligible: usize, length: usize) -> bool {
+        if codes.is_in_file() {
+            return eligible > length;
+        }
         self.has_bits()
             && eligible > length.saturating_mul(4)
             && eligible.saturating_mul(12) > self.rows.len()
@@ -127,27 +139,27 @@ impl Flat {
         }
     }
 
-    /// Scores rows by their 8-bit codes. `slots` must be ascending.
-    fn scan_codes(&self, codes: &[u8], query: &QueryCodes, slots: &[u32], list: &mut Shortlist) {
+    /// Scores rows by their 8-bit codes. `slots` must be ascending. `None` if the codes cannot be
+    /// read any more.
+    fn scan_codes(
+        &self,
+        codes: &StoredCodes,
+        query: &QueryCodes,
+        slots: &[u32],
+        list: &mut Shortlist,
+    ) -> Option<()> {
+        let mut buffer = Vec::new();
         for (at, &slot) in slots.iter().enumerate() {
             if let Some(ahead) = slots.get(at + PREFETCH_ROWS) {
-                kernels::prefetch(self.codes_of(codes, *ahead));
+                kernels::prefetch(codes.in_memory(*ahead));
             }
             let index = slot as usize;
             if let (Some(scale), Some(addend)) = (self.scales.get(index), self.addends.get(index)) {
-                list.offer(
-                    query.score(self.codes_of(codes, slot), *scale, *addend),
-                    slot,
-                );
+                let codes = codes.read(slot, &mut buffer)?;
+                list.offer(query.score(codes, *scale, *addend), slot);
             }
         }
-    }
-
-    fn codes_of<'a>(&self, codes: &'a [u8], slot: u32) -> &'a [u8] {
-        let start = slot as usize * self.registration.dimension;
-        codes
-            .get(start..start + self.registration.dimension)
-            .unwrap_or_default()
+        Some(())
     }
 
     fn nearest(
@@ -157,13 +169,16 @@ impl Flat {
         eligible: &SlotSet,
         count: usize,
     ) -> Vec<u32> {
-        let Some(codes) = self.codes.get() else {
+        let coarse = |wanted: usize| {
             let mut list = Shortlist::new(wanted, count);
             self.scan_bits(query, eligible, &mut list);
-            return list.into_sorted();
+            list.into_sorted()
+        };
+        let Some(codes) = self.loaded() else {
+            return coarse(wanted);
         };
         let length = self.shortlist_length(count, wanted);
-        let slots: Vec<u32> = if self.scan_pays(count, length) {
+        let slots: Vec<u32> = if self.scan_pays(codes, count, length) {
             let mut list = Shortlist::new(length, count);
             self.scan_bits(query, eligible, &mut list);
             let mut slots = list.into_slots();
@@ -173,8 +188,44 @@ impl Flat {
             eligible.iter().map(|slot| slot as u32).collect()
         };
         let mut list = Shortlist::new(wanted, slots.len());
-        self.scan_codes(codes, query, &slots, &mut list);
+        if self.scan_codes(codes, query, &slots, &mut list).is_none() {
+            // The next `warm` reads all of them again, and reports what is wrong.
+            self.is_unreadable.store(true, Ordering::Relaxed);
+            return coarse(length);
+        }
         list.into_sorted()
+    }
+
+    /// The codes, if they are loaded and can be read.
+    fn loaded(&self) -> Option<&StoredCodes> {
+        let is_unreadable = self.is_unreadable.load(Ordering::Relaxed);
+        self.codes.get().filter(|_| !is_unreadable)
+    }
+
+    /// Loads the codes, and keeps up to this many bytes of them in memory.
+    fn load(&self, most_in_memory: u64) -> Result<bool, Damage> {
+        let mut sections = self.sections.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.loaded().is_some() {
+            return Ok(false);
+        }
+        let Some(open) = sections.as_mut() else {
+            return Ok(false);
+        };
+        // Codes that cannot be read row by row stay in memory.
+        let most_in_memory = if self.has_bits() {
+            most_in_memory
+        } else {
+            u64::MAX
+        };
+        let codes = StoredCodes::load(open, self.registration.dimension, most_in_memory)?;
+        let is_in_file = codes.is_in_file();
+        // If they are set already, the file was unreadable in between and is the same again.
+        let _ = self.codes.set(codes);
+        self.is_unreadable.store(false, Ordering::Relaxed);
+        if !is_in_file {
+            *sections = None;
+        }
+        Ok(true)
     }
 
     fn rows_of(&self, slots: impl IntoIterator<Item = usize>) -> Vec<u64> {
@@ -242,19 +293,11 @@ impl VectorIndex for Flat {
     }
 
     fn warm(&self) -> Result<bool, Damage> {
-        let mut sections = self.sections.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = sections.as_mut() else {
-            return Ok(false);
-        };
-        let codes = open.read(0)?;
-        // It cannot be set yet: the lock is held, and the file is dropped when it is set.
-        let _ = self.codes.set(codes);
-        *sections = None;
-        Ok(true)
+        self.load(MOST_IN_MEMORY)
     }
 
     fn is_warm(&self) -> bool {
-        self.codes.get().is_some()
+        self.loaded().is_some()
     }
 
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool> {
@@ -277,10 +320,10 @@ impl VectorIndex for Flat {
                 .get(slot)
                 .is_some_and(|stored| stored.to_bits() == computed.to_bits())
         };
+        let mut buffer = Vec::new();
         let codes_agree = self
-            .codes
-            .get()
-            .is_none_or(|codes| self.codes_of(codes, slot as u32) == row.codes);
+            .loaded()
+            .is_none_or(|codes| codes.read(slot as u32, &mut buffer) == Some(&row.codes));
         Some(
             codes_agree
                 && same(&self.scales, row.scale)

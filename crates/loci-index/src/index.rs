@@ -18,7 +18,8 @@ pub struct Candidates {
     pub complete: bool,
 }
 
-/// An open snapshot. It is immutable and answers from private memory, whatever happens to its file.
+/// An open snapshot. It is immutable, and its answers do not depend on what happens to its file:
+/// bytes that are read from it later are compared with checksums in memory.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The registration that it was opened with.
     fn registration(&self) -> &Registration;
@@ -30,7 +31,9 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     fn slot(&self, row: u64) -> Option<usize>;
 
     /// At most `wanted` rows that are probably nearest. Exactly `wanted` if that many rows are
-    /// allowed and not masked. Empty for a query of another dimension or metric.
+    /// allowed and not masked. Empty for a query of another dimension or metric. If the file was
+    /// damaged after [`warm`](Self::warm), candidates are coarser and there are more of them. Then
+    /// [`is_warm`](Self::is_warm) is false, and the next `warm` reports the damage.
     fn candidates(
         &self,
         query: &QueryVector,

@@ -52,6 +52,7 @@ mod registration;
 mod rotation;
 mod shortlist;
 mod slots;
+mod stored_codes;
 mod top;
 
 pub use aside::{drift_files, set_aside};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::codes::Encoder;
 use crate::damage::Damage;
@@ -18,10 +18,17 @@ use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES};
 use crate::registration::{Identity, Registration, is_snapshot_name};
 
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 128 << 10;
+
 /// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at
 /// 384 dimensions) into memory. Never blocks, even if a FIFO has its name, and never follows a
 /// symlink.
 pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn VectorIndex>, Damage> {
+    Ok(Arc::new(open_flat(directory, registration)?))
+}
+
+pub(crate) fn open_flat(directory: &Path, registration: &Registration) -> Result<Flat, Damage> {
     if !is_snapshot_name(&registration.name) {
         return Err(Damage::Name(registration.name.clone()));
     }
@@ -53,19 +60,18 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
         layout,
         checksums: header.checksums,
     };
-    let terms = sections.read(1)?;
-    let mut terms = numbers(&terms, f32::from_le_bytes);
+    let mut terms = sections.numbers(1, f32::from_le_bytes)?;
     let count = terms.len() / 3;
     let mut factors = terms.split_off(2 * count);
     let mut addends = terms.split_off(count);
     // The scan works on whole blocks.
     factors.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
     addends.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
-    let rows = numbers(&sections.read(2)?, u64::from_le_bytes);
+    let rows = sections.numbers(2, u64::from_le_bytes)?;
     if !rows.is_sorted_by(|a, b| a < b) {
         return Err(Damage::Section { name: "rows" });
     }
-    let centre = numbers(&sections.read(3)?, f32::from_le_bytes);
+    let centre = sections.numbers(3, f32::from_le_bytes)?;
     let bits = sections.read(4)?;
     let flat = Flat::new(Parts {
         registration: registration.clone(),
@@ -80,7 +86,7 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
     if !flat.has_bits() {
         flat.warm()?;
     }
-    Ok(Arc::new(flat))
+    Ok(flat)
 }
 
 /// The content of a snapshot file according to its own header, whether or not it is registered.
@@ -115,7 +121,7 @@ pub fn snapshot_rows(path: &Path) -> Result<SnapshotRows, Damage> {
     Ok(SnapshotRows {
         identity: header.identity,
         covered: header.covered,
-        rows: numbers(&sections.read(2)?, u64::from_le_bytes),
+        rows: sections.numbers(2, u64::from_le_bytes)?,
     })
 }
 
@@ -171,27 +177,82 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
+    /// The offset and the length of a section.
+    pub(crate) fn place(&self, number: usize) -> Result<(u64, u64), Damage> {
+        let name = SECTION_NAMES.get(number).copied().unwrap_or_default();
+        let offset = self.layout.offsets.get(number).copied();
+        let place = offset.zip(self.layout.lengths.get(number).copied());
+        place.ok_or(Damage::Section { name })
+    }
+
     /// Reads and checks a section. Its length was checked against the length of the file, so a
     /// damaged count cannot allocate more memory than the file has bytes.
     pub(crate) fn read(&mut self, number: usize) -> Result<Vec<u8>, Damage> {
-        let name = SECTION_NAMES.get(number).copied().unwrap_or_default();
-        let place = self
-            .layout
-            .offsets
-            .get(number)
-            .zip(self.layout.lengths.get(number));
-        let (&offset, &length) = place.ok_or(Damage::Section { name })?;
+        let (offset, length) = self.place(number)?;
         let bytes = read_at(&mut self.file, offset, length)?;
-        if self.checksums.get(number) == Some(&xxh3_64(&bytes)) {
-            Ok(bytes)
+        self.check(number, xxh3_64(&bytes))?;
+        Ok(bytes)
+    }
+
+    /// Reads and checks a section in pieces, each of them a multiple of `unit` bytes except the
+    /// last. What is done with a piece does not count before all of them are checked.
+    pub(crate) fn scan(
+        &mut self,
+        number: usize,
+        unit: usize,
+        mut visit: impl FnMut(&[u8]),
+    ) -> Result<(), Damage> {
+        let (mut offset, mut length) = self.place(number)?;
+        let unit = unit.max(1);
+        let piece = (PIECE_BYTES / unit).max(1) * unit;
+        let mut digest = Xxh3::new();
+        while length > 0 {
+            let bytes = read_at(&mut self.file, offset, length.min(piece as u64))?;
+            digest.update(&bytes);
+            visit(&bytes);
+            offset += bytes.len() as u64;
+            length -= bytes.len() as u64;
+        }
+        self.check(number, digest.digest())
+    }
+
+    /// Reads and checks a section of numbers.
+    fn numbers<T, const N: usize>(
+        &mut self,
+        number: usize,
+        from: impl Fn([u8; N]) -> T,
+    ) -> Result<Vec<T>, Damage> {
+        let (_, length) = self.place(number)?;
+        let mut numbers = Vec::new();
+        let count = usize::try_from(length / N as u64).map_err(|_| too_large())?;
+        numbers.try_reserve_exact(count).map_err(|_| too_large())?;
+        self.scan(number, N, |bytes| {
+            let read = bytes.as_chunks::<N>().0.iter();
+            numbers.extend(read.map(|bytes| from(*bytes)));
+        })?;
+        Ok(numbers)
+    }
+
+    /// Another descriptor of the same file.
+    pub(crate) fn file(&self) -> Result<File, Damage> {
+        self.file.try_clone().map_err(Damage::Unreadable)
+    }
+
+    fn check(&self, number: usize, checksum: u64) -> Result<(), Damage> {
+        let name = SECTION_NAMES.get(number).copied().unwrap_or_default();
+        if self.checksums.get(number) == Some(&checksum) {
+            Ok(())
         } else {
             Err(Damage::Section { name })
         }
     }
 }
 
+fn too_large() -> Damage {
+    Damage::Unreadable(std::io::ErrorKind::OutOfMemory.into())
+}
+
 fn read_at(file: &mut File, offset: u64, length: u64) -> Result<Vec<u8>, Damage> {
-    let too_large = || Damage::Unreadable(std::io::ErrorKind::OutOfMemory.into());
     let capacity = usize::try_from(length).map_err(|_| too_large())?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(capacity).map_err(|_| too_large())?;
@@ -209,13 +270,4 @@ fn read_at(file: &mut File, offset: u64, length: u64) -> Result<Vec<u8>, Damage>
             found: offset + read as u64,
         })
     }
-}
-
-fn numbers<T, const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes
-        .as_chunks::<N>()
-        .0
-        .iter()
-        .map(|chunk| from(*chunk))
-        .collect()
 }
