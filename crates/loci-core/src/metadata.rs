@@ -2,9 +2,11 @@
 //! `update` and `upsert` merge, and the conversion from and to JSON. Null is never stored.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -21,7 +23,7 @@ pub struct Metadata(pub BTreeMap<String, MetaValue>);
 pub struct MetadataPatch(pub BTreeMap<String, Option<MetaValue>>);
 
 /// One metadata value. Integers and floats compare with each other; booleans are their own type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MetaValue {
     /// A boolean.
@@ -34,6 +36,59 @@ pub enum MetaValue {
     Str(String),
     /// A list of scalars of one type.
     List(Vec<MetaValue>),
+}
+
+/// Written by hand, because the derived one tries each variant and formats an error for each that
+/// does not fit. That cost more than the rest of reading a drawer.
+impl<'de> Deserialize<'de> for MetaValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(MetaValueVisitor)
+    }
+}
+
+struct MetaValueVisitor;
+
+impl<'de> Visitor<'de> for MetaValueVisitor {
+    type Value = MetaValue;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a boolean, a number, a string or a list of them")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<MetaValue, E> {
+        Ok(MetaValue::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> std::result::Result<MetaValue, E> {
+        Ok(MetaValue::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> std::result::Result<MetaValue, E> {
+        Ok(i64::try_from(value).map_or(MetaValue::Float(value as f64), MetaValue::Int))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> std::result::Result<MetaValue, E> {
+        Ok(MetaValue::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> std::result::Result<MetaValue, E> {
+        Ok(MetaValue::Str(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> std::result::Result<MetaValue, E> {
+        Ok(MetaValue::Str(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut items: A,
+    ) -> std::result::Result<MetaValue, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(MetaValue::List(list))
+    }
 }
 
 impl MetaValue {
@@ -272,5 +327,26 @@ mod tests {
         }
         let mixed = Metadata::from_json(&json!({"k": [1, "a"]})).unwrap();
         assert!(mixed.get("k").unwrap().validate("k").is_err());
+    }
+
+    #[test]
+    fn a_stored_value_is_read_as_its_own_type() {
+        let read = |json: &str| serde_json::from_str::<MetaValue>(json).ok();
+        let float = |number: f64| Some(MetaValue::Float(number));
+        for (json, value) in [
+            ("true", Some(MetaValue::Bool(true))),
+            ("-3", Some(MetaValue::Int(-3))),
+            ("9223372036854775807", Some(MetaValue::Int(i64::MAX))),
+            ("9223372036854775808", float(9_223_372_036_854_775_808.0)),
+            ("1.0", float(1.0)),
+            (r#""a\nb""#, Some(MetaValue::Str("a\nb".into()))),
+            ("[]", Some(MetaValue::List(Vec::new()))),
+            ("[1]", Some(MetaValue::List(vec![MetaValue::Int(1)]))),
+            ("null", None),
+            ("{}", None),
+            ("[null]", None),
+        ] {
+            assert_eq!(read(json), value, "{json}");
+        }
     }
 }
