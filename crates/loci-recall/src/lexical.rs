@@ -1,6 +1,8 @@
 //! The lexical arm: BM25 over the postings that a backend lists, under the same selection as every
 //! other arm.
 
+use std::collections::BinaryHeap;
+
 use loci_core::{Postings, Result, SearchView, Statistics, TermQuery, Warning};
 use loci_text::TermKind;
 
@@ -71,8 +73,48 @@ impl Question {
     }
 }
 
-/// The mentions of a term in a record: the record, the term, the count.
-type Mention = (u64, usize, u32);
+/// The mentions of a term in a record: the record, the term and the count, from the highest bits to
+/// the lowest. A question has tens of thousands of them, and whole numbers are sorted fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mention(u128);
+
+impl Mention {
+    fn new(record: u64, term: usize, count: u32) -> Self {
+        Self(u128::from(record) << 64 | (term as u128) << 32 | u128::from(count))
+    }
+
+    fn record(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    fn term(self) -> usize {
+        (self.0 >> 32) as u32 as usize
+    }
+
+    fn count(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The highest score that a record can have, and the position of its first mention. Ordered by the
+/// score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Bound(u64);
+
+impl Bound {
+    fn new(score: f32, at: usize) -> Self {
+        // Scores are positive, and the bits of positive numbers have their order.
+        Self(u64::from(score.max(0.0).to_bits()) << 32 | u64::from(at as u32))
+    }
+
+    fn score(self) -> f32 {
+        f32::from_bits((self.0 >> 32) as u32)
+    }
+
+    fn at(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
 
 /// The postings of a question.
 pub(crate) struct Lexical {
@@ -125,16 +167,25 @@ impl Lexical {
                 drawers,
             });
             match postings {
-                Postings::Listed(records) => {
-                    let mentions = records.into_iter();
-                    arm.mentions
-                        .extend(mentions.map(|(record, count)| (record, at, count)));
-                }
+                Postings::Listed(records) => arm.add(at, records),
                 Postings::TooCommon { .. } => arm.common.push((at, query)),
             }
         }
-        arm.mentions.sort_unstable();
+        arm.sort();
         arm
+    }
+
+    /// Adds the mentions of a term.
+    fn add(&mut self, term: usize, records: impl IntoIterator<Item = (u64, u32)>) {
+        let records = records.into_iter();
+        let mentions = records.map(|(record, count)| Mention::new(record, term, count));
+        self.mentions.extend(mentions);
+    }
+
+    /// Sorts the mentions by record, then by term. Those of a term are sorted already; a stable
+    /// sort merges such runs.
+    fn sort(&mut self) {
+        self.mentions.sort();
     }
 
     /// Adds the newest drawers of common terms if rarer terms do not yield `wanted` candidates.
@@ -147,49 +198,54 @@ impl Lexical {
         // If other collections have postings, too, a record cannot be counted as one of this
         // collection without looking it up.
         let alone = self.drawers <= view.statistics().drawers;
-        if self.common.is_empty() || (alone && self.admitted(view) >= wanted) {
+        if self.common.is_empty() || (alone && self.admits(view, wanted)) {
             return Ok(());
         }
         let limit = wanted.max(NEWEST_LEAST);
         let (places, queries): (Vec<usize>, Vec<TermQuery>) = self.common.drain(..).unzip();
-        let mut cut: Vec<&str> = Vec::new();
+        let mut words: Vec<String> = Vec::new();
         for (at, records) in places.into_iter().zip(view.newest(&queries, limit)?) {
-            let word = self.terms.get(at).map(|term| term.word.as_str());
-            if let Some(word) = word.filter(|word| records.len() == limit && !cut.contains(word)) {
-                cut.push(word);
+            let word = self.terms.get(at).map(|term| &term.word);
+            if let Some(word) = word.filter(|word| records.len() == limit && !words.contains(word))
+            {
+                words.push(word.clone());
             }
-            self.mentions
-                .extend(records.into_iter().map(|record| (record, at, 1)));
+            // The newest record comes first.
+            self.add(at, records.into_iter().rev().map(|record| (record, 1)));
         }
-        if !cut.is_empty() {
-            let words = cut.into_iter().map(str::to_owned).collect();
+        if !words.is_empty() {
             warnings.push(Warning::CommonWords { limit, words });
         }
-        self.mentions.sort_unstable();
+        self.sort();
         Ok(())
     }
 
-    /// Number of records in the selection, as far as known without looking them up.
-    fn admitted(&self, view: &dyn SearchView) -> usize {
-        self.by_record()
-            .filter(|(record, _)| view.admits(*record))
-            .count()
+    /// Whether the selection has this many of the records, as far as known without looking them up.
+    fn admits(&self, view: &dyn SearchView, wanted: usize) -> bool {
+        let admitted = self.by_record().filter(|(record, _)| view.admits(*record));
+        admitted.take(wanted).count() == wanted
     }
 
     fn by_record(&self) -> impl Iterator<Item = (u64, &[Mention])> {
         self.mentions
-            .chunk_by(|a, b| a.0 == b.0)
-            .filter_map(|same| Some((same.first()?.0, same)))
+            .chunk_by(|a, b| a.record() == b.record())
+            .filter_map(|same| Some((same.first()?.record(), same)))
     }
 
     /// The terms of a record, and how often they occur.
     pub(crate) fn of(&self, record: u64) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let start = self.mentions.partition_point(|mention| mention.0 < record);
-        self.mentions
-            .iter()
-            .skip(start)
-            .take_while(move |mention| mention.0 == record)
-            .map(|(_, term, count)| (*term, *count))
+        let first = Mention::new(record, 0, 0);
+        let start = self.mentions.partition_point(|mention| *mention < first);
+        self.mentions_of(record, start)
+            .map(|mention| (mention.term(), mention.count()))
+    }
+
+    /// The mentions of a record, from the first that can be one of them.
+    fn mentions_of(&self, record: u64, start: usize) -> impl Iterator<Item = Mention> + '_ {
+        let mentions = self.mentions.get(start..).unwrap_or_default().iter();
+        mentions
+            .take_while(move |mention| mention.record() == record)
+            .copied()
     }
 
     /// The best records of the selection, best first. Lengths are read only for records that can
@@ -200,37 +256,47 @@ impl Lexical {
             .iter()
             .map(|term| term.weight * rarity(self.drawers, term.drawers))
             .collect();
-        let score = |same: &[Mention], length: f32| -> f32 {
-            same.iter()
-                .map(|(_, term, count)| {
-                    let weight = weights.get(*term).copied().unwrap_or_default();
-                    let mean = self.mean_length;
-                    let share = saturation(*count as f32, PASSAGE_K1, PASSAGE_B, length, mean);
-                    weight * (PASSAGE_K1 + 1.0) * share
-                })
-                .sum()
+        let part = |mention: Mention, length: f32| -> f32 {
+            let weight = weights.get(mention.term()).copied().unwrap_or_default();
+            let (count, mean) = (mention.count() as f32, self.mean_length);
+            let share = saturation(count, PASSAGE_K1, PASSAGE_B, length, mean);
+            weight * (PASSAGE_K1 + 1.0) * share
         };
-        let mut bounds: Vec<(f32, u64, &[Mention])> = self
-            .by_record()
-            .filter(|(record, _)| view.admits(*record))
-            .map(|(record, same)| (score(same, 0.0), record, same))
-            .collect();
-        bounds.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut bounds: Vec<Bound> = Vec::new();
+        let mut at = 0;
+        for (record, mentions) in self.by_record() {
+            if view.admits(record) {
+                let score = mentions.iter().map(|mention| part(*mention, 0.0)).sum();
+                bounds.push(Bound::new(score, at));
+            }
+            at += mentions.len();
+        }
+        let mut bounds = BinaryHeap::from(bounds);
         // Sorting in regular intervals keeps the lower bound close enough.
         let full = 2 * limit.max(32);
         let mut best: Vec<(u64, f32)> = Vec::new();
         let mut floor = f32::NEG_INFINITY;
-        let mut rest = bounds.as_slice();
         loop {
-            let reach = rest.partition_point(|(bound, ..)| *bound > floor);
-            let (chunk, after) = rest.split_at(reach.min(full - best.len()));
+            let mut chunk: Vec<usize> = Vec::new();
+            while chunk.len() < full - best.len()
+                && bounds.peek().is_some_and(|bound| bound.score() > floor)
+            {
+                chunk.extend(bounds.pop().map(Bound::at));
+            }
             if chunk.is_empty() {
                 break;
             }
-            rest = after;
-            let records: Vec<u64> = chunk.iter().map(|(_, record, _)| *record).collect();
-            for ((_, record, same), length) in chunk.iter().zip(view.lengths(&records)?) {
-                best.extend(length.map(|length| (*record, score(same, length as f32))));
+            // In the order of the records, which are near each other in the database.
+            chunk.sort_unstable();
+            let first = |at: &usize| self.mentions.get(*at).map(|mention| mention.record());
+            let records: Vec<u64> = chunk.iter().filter_map(first).collect();
+            let lengths = view.lengths(&records)?;
+            for ((at, record), length) in chunk.iter().zip(&records).zip(lengths) {
+                let score = |length: u32| -> f32 {
+                    let mentions = self.mentions_of(*record, *at);
+                    mentions.map(|mention| part(mention, length as f32)).sum()
+                };
+                best.extend(length.map(|length| (*record, score(length))));
             }
             if best.len() >= full {
                 sort_by_score(&mut best);
@@ -300,6 +366,27 @@ mod tests {
         for limit in [1, 10, 33, 100] {
             let (best, _) = ranked(&texts, "quagga okapi", limit);
             assert_eq!(best, all[..limit], "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_record_has_the_terms_that_it_contains_and_no_others() {
+        let question = Question {
+            terms: Vec::new(),
+            words: Vec::new(),
+            only_stop_words: false,
+            common: 10,
+        };
+        let mut arm = Lexical::new(question, Vec::new(), &Statistics::default());
+        arm.add(0, [(3, 2), (u64::MAX, 1)]);
+        arm.add(1, [(3, 7), (5, u32::MAX)]);
+        arm.sort();
+        let of = |record| arm.of(record).collect::<Vec<_>>();
+        assert_eq!(of(3), [(0, 2), (1, 7)]);
+        assert_eq!(of(5), [(1, u32::MAX)]);
+        assert_eq!(of(u64::MAX), [(0, 1)]);
+        for record in [0, 2, 4, 6] {
+            assert_eq!(of(record), []);
         }
     }
 
