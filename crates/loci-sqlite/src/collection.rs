@@ -3,6 +3,7 @@
 //! A handle caches no rows. Each call reads the collection's row in its own transaction, so it sees
 //! the commits of all processes.
 
+pub(crate) mod facets;
 mod history;
 pub(crate) mod meta;
 pub(crate) mod other;
@@ -285,7 +286,7 @@ impl Collection for SqliteCollection {
     }
 
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
-        read::facet_counts(self, key, selection, limit)
+        facets::facet_counts(self, key, selection, limit)
     }
 
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
@@ -393,7 +394,7 @@ mod plans {
 
     use super::*;
     use crate::SqliteBackend;
-    use crate::collection::{postings, rowset};
+    use crate::collection::{facets, postings, rowset};
     use crate::index::live::TAIL_SQL;
 
     fn plan(store: &Store, sql: &str) -> String {
@@ -434,6 +435,14 @@ mod plans {
             (rowset::EQUAL_SQL, format!("{by_key}=?)")),
             (rowset::order_sql(Ordering::Greater), format!("{by_key}>?)")),
             (rowset::order_sql(Ordering::LessOrEqual), format!("{by_key}<?)")),
+            (
+                postings::LEAVES,
+                "SEARCH main.postings_data USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)".into(),
+            ),
+            (
+                postings::DIRECTORY,
+                "SEARCH main.postings_idx USING PRIMARY KEY (segid=? AND term<?)".into(),
+            ),
             (TAIL_SQL, "SEARCH vectors USING INDEX vectors_seq (collection=? AND seq>?)".into()),
             (build::CHUNK_SQL, "SEARCH vectors USING INDEX vectors_order (collection=? AND rowid>?)".into()),
             (
@@ -457,5 +466,8 @@ mod plans {
             "{plan}"
         );
         assert!(!plan.contains("SCAN passages"), "{plan}");
+        let plan = self::plan(&store, facets::CHANGED_SQL);
+        let no_scan = !plan.contains("SCAN drawers") && !plan.contains("SCAN tombstones");
+        assert!(no_scan, "{plan}");
     }
 }

@@ -40,6 +40,7 @@ use self::opening::{Opened, ensure_ready};
 use self::palace_files::{Marks, PalaceFiles};
 use self::pool::Connections;
 use self::read_only::PrivateCopy;
+use crate::collection::facets::FacetCache;
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
@@ -63,6 +64,7 @@ pub(crate) struct Store {
     writer: Mutex<Option<(Marks, Db)>>,
     live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
     pub(crate) row_sets: RowSetCache,
+    pub(crate) facets: FacetCache,
     pub(crate) usage: Usage,
     pub(crate) forgotten: crate::ledger::forgotten::Cache,
     pub(crate) running: crate::ledger::running::RunningRuns,
@@ -141,6 +143,7 @@ impl Store {
             writer: Mutex::new(None),
             live: Mutex::default(),
             row_sets: RowSetCache::default(),
+            facets: FacetCache::default(),
             usage: Usage::default(),
             forgotten: crate::ledger::forgotten::Cache::default(),
             running: crate::ledger::running::RunningRuns::default(),

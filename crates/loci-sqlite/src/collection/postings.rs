@@ -1,12 +1,19 @@
-//! The postings of terms, read through FTS5's own view of its index.
+//! The postings of terms.
 //!
 //! FTS5 stores the postings, but its ranking is not used. It costs about a microsecond per match,
-//! gives no weight to a word in half of the drawers, and cannot weight terms. Reading the instances
-//! of a term costs a tenth of that.
+//! gives no weight to a word in half of the drawers, and cannot weight terms. [`segments`] reads the
+//! rows of a term from FTS5's tables. Longer terms, and tables that it does not understand, are read
+//! through FTS5's own view of its index.
+
+mod doclist;
+mod segments;
+#[cfg(test)]
+mod tests;
 
 use loci_core::{Postings, TermQuery};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use self::segments::{Rows, Segments};
 use crate::fault::Attempt;
 use crate::store::connection::Db;
 
@@ -14,25 +21,62 @@ use crate::store::connection::Db;
 pub(crate) const NEWEST: &str = "SELECT rowid FROM postings WHERE postings MATCH ?1
      AND (SELECT collection FROM passages WHERE row = postings.rowid) = ?2 ORDER BY rowid DESC";
 
+/// The leaf pages of a segment from one on.
+pub(crate) const LEAVES: &str =
+    "SELECT block FROM main.postings_data WHERE id >= ?1 AND id <= ?2 ORDER BY id";
+/// The last page whose first term is not above a term.
+pub(crate) const DIRECTORY: &str = "SELECT pgno FROM main.postings_idx
+     WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1";
+
 /// The rows that contain these terms, unless more than `common` do.
 pub(crate) fn read(db: &Db, terms: &[TermQuery], common: usize) -> Attempt<Vec<Postings>> {
     if terms.is_empty() {
         return Ok(Vec::new());
     }
+    let mut segments = Segments::read(&db.sql)?.ok();
+    let mut postings = Vec::with_capacity(terms.len());
+    for query in terms {
+        let rows = match segments.as_mut().filter(|_| !query.longer) {
+            Some(segments) => segments.rows(&query.term, common)?.ok(),
+            None => None,
+        };
+        postings.push(match rows {
+            Some(Rows::Listed(rows)) => Postings::Listed(rows),
+            Some(Rows::Counted(drawers)) => Postings::TooCommon { drawers },
+            None => through_fts5(db, query, common)?,
+        });
+    }
+    Ok(postings)
+}
+
+/// The same through FTS5's view of its index.
+fn through_fts5(db: &Db, query: &TermQuery, common: usize) -> Attempt<Postings> {
     db.ensure_vocabulary()?;
-    terms
-        .iter()
-        .map(|query| {
-            if query.longer {
-                return longer(&db.sql, &query.term, common);
-            }
-            // Counting is ten times cheaper than reading.
-            match drawers(&db.sql, &query.term)? {
-                drawers if drawers > common as u64 => Ok(Postings::TooCommon { drawers }),
-                _ => instances(&db.sql, &query.term, common),
-            }
-        })
-        .collect()
+    if query.longer {
+        return longer(&db.sql, &query.term, common);
+    }
+    // Counting is ten times cheaper than reading.
+    match drawers(&db.sql, &query.term)? {
+        drawers if drawers > common as u64 => Ok(Postings::TooCommon { drawers }),
+        _ => instances(&db.sql, &query.term, common),
+    }
+}
+
+/// The number of terms of rows, as far as FTS5 stores it in a form that is known.
+pub(crate) fn lengths(db: &Connection, rows: &[u64], lengths: &mut [Option<u32>]) -> Attempt<()> {
+    let mut statement = db.prepare_cached("SELECT sz FROM main.postings_docsize WHERE id = ?1")?;
+    for (length, row) in lengths.iter_mut().zip(rows) {
+        let mut found = statement.query([*row as i64])?;
+        let Some(columns) = found.next()? else {
+            continue;
+        };
+        // One number for each column, and the postings have one.
+        let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
+        *length = doclist::varint(bytes)
+            .filter(|(_, used)| *used == bytes.len())
+            .and_then(|(terms, _)| u32::try_from(terms).ok());
+    }
+    Ok(())
 }
 
 /// The newest rows of a collection that contain a term and that `admits` accepts.

@@ -322,7 +322,10 @@ impl Scan<'_> {
             RESCORED_COLD.max(4 * k).max(base.rows().len() / COLD_SHARE)
         };
         let candidates = base.candidates(query, wanted, allowed.as_ref(), &self.view.masked);
-        self.compare_rows(candidates.rows.into_iter(), query, top, damaged)
+        let mut rows = candidates.rows;
+        // In the order of the table, so that rows of one page are read together.
+        rows.sort_unstable();
+        self.compare_rows(rows.into_iter(), query, top, damaged)
     }
 
     fn search_tail(

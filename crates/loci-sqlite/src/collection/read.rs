@@ -1,18 +1,13 @@
-//! get, get_recent, counts, facets and the change feed. Each answer is read in one read
+//! get, get_recent, counts and the change feed. Each answer is read in one read
 //! transaction. A damaged row is reported and left out.
 
-use std::collections::HashMap;
-
-use loci_core::{
-    Change, Changes, FacetCounts, Get, GetResult, Include, MetaValue, Metadata, Selection, Warning,
-};
+use loci_core::{Change, Changes, Get, GetResult, Include, Metadata, Selection, Warning};
 use roaring::RoaringTreemap;
-use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
 use super::meta::CollectionRow;
-use super::record::{LabelType, STORED_COLUMNS, Stored, find_key, unlabel, vector_from_bytes};
+use super::record::{STORED_COLUMNS, Stored, vector_from_bytes};
 use super::rowset::{Evaluator, RowSet};
 use crate::fault::Attempt;
 use crate::store::connection::Db;
@@ -211,118 +206,6 @@ fn assemble(db: &Connection, rows: &[u64], include: Include) -> Attempt<GetResul
     }
     result.warnings.extend(damaged.into_warning());
     Ok(result)
-}
-
-pub(crate) fn facet_counts(
-    collection: &SqliteCollection,
-    key: &str,
-    selection: &Selection,
-    limit: usize,
-) -> loci_core::Result<FacetCounts> {
-    collection.read("counting facets", |db, row| {
-        let set = collection.evaluator(db, row).selection(selection)?;
-        facets(db, row, set.as_ref(), key, limit)
-    })
-}
-
-/// Number of drawers of a set per value of a key.
-pub(crate) fn facets(
-    db: &Db,
-    row: &CollectionRow,
-    set: Option<&RowSet>,
-    key: &str,
-    limit: usize,
-) -> Attempt<FacetCounts> {
-    let total = set.map_or(row.drawers, |set| set.len(row.drawers));
-    let Some(key_number) = find_key(&db.sql, key)? else {
-        return Ok(FacetCounts {
-            missing: total,
-            ..FacetCounts::default()
-        });
-    };
-    let mut statement = db
-        .sql
-        .prepare_cached("SELECT type, value, row FROM labels WHERE collection = ?1 AND key = ?2")?;
-    let mut found = statement.query(params![row.id, key_number])?;
-    let mut counts: HashMap<FacetKey, (LabelType, Value, u64, u64)> = HashMap::new();
-    let mut holders = RoaringTreemap::new();
-    while let Some(columns) = found.next()? {
-        let holder = columns.get::<_, i64>(2)? as u64;
-        if set.is_some_and(|set| !set.contains(holder)) {
-            continue;
-        }
-        holders.insert(holder);
-        let kind = LabelType(columns.get(0)?);
-        if kind == LabelType::EMPTY_LIST {
-            continue;
-        }
-        let value: Value = columns.get(1)?;
-        counts
-            .entry(FacetKey::of(kind, &value))
-            .or_insert((kind, value, 0, holder))
-            .2 += 1;
-    }
-    drop(found);
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by(|(a_key, a), (b_key, b)| b.2.cmp(&a.2).then_with(|| a_key.cmp(b_key)));
-    let more = counts.len().saturating_sub(limit) as u64;
-    let mut values: Vec<(MetaValue, u64)> = Vec::new();
-    for (_, (kind, value, count, holder)) in counts.into_iter().take(limit) {
-        let value = match (unlabel(kind, value.clone()), &value) {
-            (Some(value), _) => Some(value),
-            (None, Value::Blob(hash)) => long_text(&db.sql, holder, key, hash)?,
-            (None, _) => None,
-        };
-        values.extend(value.map(|value| (value, count)));
-    }
-    Ok(FacetCounts {
-        values,
-        missing: total.saturating_sub(holders.len()),
-        more,
-    })
-}
-
-/// A value as facets count it: the same alone and in a list, and 1 equals 1.0.
-#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum FacetKey {
-    Bool(i64),
-    Whole(i64),
-    Fraction(u64),
-    Text(String),
-    LongText(Vec<u8>),
-}
-
-impl FacetKey {
-    fn of(kind: LabelType, value: &Value) -> Self {
-        match value {
-            Value::Integer(truth) if kind.is_bool() => Self::Bool(*truth),
-            Value::Integer(number) => Self::Whole(*number),
-            Value::Real(number) if number.fract() == 0.0 && number.abs() < 9e18 => {
-                Self::Whole(*number as i64)
-            }
-            Value::Real(number) => Self::Fraction(number.to_bits()),
-            Value::Text(text) => Self::Text(text.clone()),
-            Value::Blob(hash) => Self::LongText(hash.clone()),
-            Value::Null => Self::LongText(Vec::new()),
-        }
-    }
-}
-
-/// A string too long for the label table, read from a drawer that has it.
-fn long_text(db: &Connection, row: u64, key: &str, hash: &[u8]) -> Attempt<Option<MetaValue>> {
-    let Some(Ok(stored)) = fetch(db, row)? else {
-        return Ok(None);
-    };
-    let is_it = |value: &&MetaValue| match super::record::label(value) {
-        Some((_, Value::Blob(found))) => found == hash,
-        _ => false,
-    };
-    Ok(stored
-        .metadata()
-        .and_then(|metadata| match metadata.get(key) {
-            Some(MetaValue::List(items)) => items.iter().find(is_it).cloned(),
-            other => other.cloned(),
-        }))
 }
 
 pub(crate) fn changes_since(

@@ -15,7 +15,7 @@ use super::meta::CollectionRow;
 use super::query::{Reading, with_index};
 use super::read::Damaged;
 use super::rowset::RowSet;
-use super::{SqliteCollection, other, postings, read};
+use super::{SqliteCollection, facets, other, postings};
 use crate::fault::{Attempt, Fault};
 use crate::store::connection::Db;
 
@@ -115,6 +115,7 @@ impl<'a> View<'a> {
 
     fn look_outside(&self, query: &OutsideQuery<'_>) -> Attempt<Outside> {
         let (db, row) = (self.db, self.row);
+        let cache = &self.collection.store.facets;
         let facets = query.keys.iter();
         let mut counts = Vec::with_capacity(query.selections.len());
         for selection in query.selections {
@@ -123,7 +124,7 @@ impl<'a> View<'a> {
         }
         Ok(Outside {
             facets: facets
-                .map(|key| read::facets(db, row, None, key, query.limit))
+                .map(|key| facets::count(cache, db, row, None, key, query.limit))
                 .collect::<Attempt<_>>()?,
             counts,
         })
@@ -158,6 +159,29 @@ impl<'a> View<'a> {
             nearest.push(found);
         }
         Ok(Candidates { postings, nearest })
+    }
+
+    /// FTS5 stores the lengths in a table whose rows have ten bytes, so that a search reads few
+    /// pages. They are those of all collections.
+    fn read_lengths(&self, records: &[u64]) -> Attempt<Vec<Option<u32>>> {
+        let mut lengths = vec![None; records.len()];
+        if self.statistics.palace_drawers == self.statistics.drawers {
+            postings::lengths(&self.db.sql, records, &mut lengths)?;
+        }
+        let sql = "SELECT terms FROM passages WHERE row = ?1 AND collection = ?2";
+        let mut statement = self.db.sql.prepare_cached(sql)?;
+        for (found, record) in lengths
+            .iter_mut()
+            .zip(records)
+            .filter(|(found, _)| found.is_none())
+        {
+            *found = statement
+                .query_row(params![*record as i64, self.row.id], |columns| {
+                    length(columns, 0)
+                })
+                .optional()?;
+        }
+        Ok(lengths)
     }
 
     fn read_surroundings(&self, records: &[u64], limits: SourceLimits) -> Attempt<Surroundings> {
@@ -285,8 +309,7 @@ impl SearchView for View<'_> {
     }
 
     fn lengths(&mut self, records: &[u64]) -> Result<Vec<Option<u32>>> {
-        let sql = "SELECT terms FROM passages WHERE row = ?1 AND collection = ?2";
-        let found = self.each(sql, records, |columns| length(columns, 0));
+        let found = self.read_lengths(records);
         self.keep(found)
     }
 
@@ -333,7 +356,8 @@ impl SearchView for View<'_> {
 
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
         let (db, row, set) = (self.db, self.row, self.set.as_ref());
-        let counts = |key: &&str| read::facets(db, row, set, key, limit);
+        let cache = &self.collection.store.facets;
+        let counts = |key: &&str| facets::count(cache, db, row, set, key, limit);
         let found = keys.iter().map(counts).collect();
         self.keep(found)
     }
