@@ -36,11 +36,11 @@ pub(super) enum Rows {
     Counted(u64),
 }
 
-/// The segments as of one transaction, newest first.
+/// The segments as of one transaction.
 pub(super) struct Segments<'a> {
     leaves: CachedStatement<'a>,
     directory: CachedStatement<'a>,
-    segments: Vec<Segment>,
+    newest_first: Vec<Segment>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl<'a> Segments<'a> {
         Ok(Ok(Self {
             leaves: db.prepare_cached(LEAVES)?,
             directory: db.prepare_cached(DIRECTORY)?,
-            segments,
+            newest_first: segments,
         }))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Segments<'a> {
         let mut keep = most;
         loop {
             lists.clear();
-            for segment in self.segments.clone() {
+            for segment in self.newest_first.clone() {
                 match self.doclist(segment, &term, keep)? {
                     Ok(list) => lists.extend(list),
                     Err(malformed) => return Ok(Err(malformed)),

@@ -1,9 +1,11 @@
 //! Compares the segments with FTS5's own view of them.
 
+use loci_core::{Backend, Batch, CollectionOptions, PalaceRef};
 use proptest::prelude::*;
 use rusqlite::{Connection, params};
 
 use super::segments::{Rows, Segments};
+use crate::SqliteBackend;
 
 /// A step in the life of the postings. Each is a transaction, unless `together` joins them.
 #[derive(Debug, Clone)]
@@ -234,4 +236,38 @@ fn damaged_pages_are_left_to_fts5_and_never_panic() {
         table.db.execute(put, params![id, page]).unwrap();
     }
     table.check();
+}
+
+#[test]
+fn fts5_stores_the_lengths_of_passages() {
+    let directory = tempfile::tempdir().unwrap();
+    let palace = PalaceRef::local(directory.path().join("palace"));
+    let backend = SqliteBackend::default();
+    let options = CollectionOptions::default();
+    let collection = backend.get_collection(&palace, "drawers", true, &options);
+    let texts = [
+        "plain words, twice: words",
+        "snake_case camelCase HTTPServer2 a-b/c.d v1.2.3 x86_64 e-mail@example.org",
+        "日本語のテキスト 한국어 ไทย Ünïcödé ﬁne ½ ² naïve İstanbul",
+        "🦀🚀 \u{200d}\u{fe0f} \u{0} \u{7f} ... --- ___ ''",
+        "don't won’t o'clock 3,000.5 £20 100% #tag @name C++ C#",
+        "",
+    ];
+    let ids = (0..texts.len()).map(|n| n.to_string());
+    let batch = Batch::new(ids).documents(texts);
+    collection.unwrap().add(&batch).unwrap();
+    let store = backend.store(&palace, false).unwrap();
+    let read = store.read("testing", |db| {
+        let mut statement = db.sql.prepare("SELECT row, terms FROM passages")?;
+        let stored = statement.query_map([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)));
+        let stored: Vec<(u64, u32)> = stored?.collect::<rusqlite::Result<_>>()?;
+        let rows: Vec<u64> = stored.iter().map(|(row, _)| *row).collect();
+        let mut lengths = vec![None; rows.len()];
+        super::lengths(&db.sql, &rows, &mut lengths)?;
+        Ok((stored, lengths))
+    });
+    let (stored, lengths) = read.unwrap();
+    assert_eq!(stored.len(), texts.len());
+    let expected: Vec<Option<u32>> = stored.iter().map(|(_, terms)| Some(*terms)).collect();
+    assert_eq!(lengths, expected);
 }
