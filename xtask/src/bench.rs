@@ -1,12 +1,13 @@
 //! `cargo xtask bench`. `bench store` runs Loci and ChromaDB on the same documents and vectors and
 //! prints ratios of CPU time. Each figure comes from a process of its own. [`mine`] is
-//! `bench mine`, and [`agents`] is `bench agents`.
+//! `bench mine`, [`agents`] is `bench agents`, and [`search`] is `bench search`.
 
 mod agents;
 mod chroma;
 mod data;
 mod loci;
 mod mine;
+mod search;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ pub(crate) enum Bench {
     Mine(mine::Options),
     /// Measures the MCP server and the hooks and compares them with MemPalace.
     Agents(agents::Options),
+    /// Measures searches of a palace: in the library, in an MCP server, and as a command.
+    Search(search::Options),
 }
 
 #[derive(Subcommand, Clone)]
@@ -46,7 +49,9 @@ pub(crate) enum Measure {
         #[arg(long)]
         no_peer: bool,
     },
-    /// Runs one phase of it in this process.
+    /// Searches a palace in this process, built with optimisations.
+    Search { palace: PathBuf, questions: PathBuf },
+    /// Runs one phase of the store benchmark in this process.
     Phase { phase: String, directory: PathBuf },
 }
 
@@ -57,6 +62,7 @@ pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
         Bench::Store { rows, no_peer } => (rows, no_peer),
         Bench::Mine(options) => return mine::run(&options),
         Bench::Agents(options) => return agents::run(&options),
+        Bench::Search(options) => return search::run(&options),
     };
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args([
@@ -82,6 +88,7 @@ pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
 pub(crate) fn measure(what: Measure) -> anyhow::Result<()> {
     match what {
         Measure::Phase { phase, directory } => loci::phase(&phase, &directory),
+        Measure::Search { palace, questions } => search::measure(&palace, &questions),
         Measure::Store { rows, no_peer } => {
             let python = if no_peer {
                 None

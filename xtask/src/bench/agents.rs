@@ -204,7 +204,7 @@ fn their_side(home: &Path, palace: &Path, records: &Path) -> anyhow::Result<Side
 }
 
 /// Runs a script of `xtask/peers` on a plan and reads its figures.
-fn figures_of(script: &str, plan: &Value) -> anyhow::Result<Value> {
+pub(super) fn figures_of(script: &str, plan: &Value) -> anyhow::Result<Value> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), serde_json::to_vec(plan)?)?;
     let mut command = Command::new("python3");

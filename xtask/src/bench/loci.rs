@@ -53,7 +53,7 @@ pub(crate) fn phase(name: &str, directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cpu() -> Duration {
+pub(super) fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(
         time.tv_sec.unsigned_abs(),

@@ -4,7 +4,7 @@
 //! Each figure is the cost of one process and its children. Nothing is measured in this process.
 
 pub(super) mod corpus;
-mod cost;
+pub(super) mod cost;
 pub(super) mod peer;
 mod table;
 
