@@ -13,6 +13,7 @@
 
 mod bench;
 mod distill;
+mod fit;
 mod fuzz;
 mod peers;
 mod test;
@@ -58,6 +59,8 @@ enum Command {
         /// A directory, a `.safetensors` file or a wheel that holds the model.
         model: PathBuf,
     },
+    /// Learns the curves of the ranking from data sets, and writes them.
+    Fit(fit::Options),
     /// Runs one measured process of a benchmark; called by `bench`.
     #[command(hide = true)]
     Measure {
@@ -74,6 +77,7 @@ fn main() -> anyhow::Result<()> {
         Command::Bench { what } => bench::run(what),
         Command::Peers => peers(),
         Command::Distill { model } => distill::run(&model),
+        Command::Fit(options) => fit::run(&options),
         Command::Measure { what } => bench::measure(what),
     }
 }

@@ -20,6 +20,7 @@
 mod ask;
 mod baseline;
 mod clock;
+mod collect;
 mod dataset;
 mod details;
 mod difference;
@@ -34,6 +35,7 @@ mod store;
 mod text;
 mod together;
 
+pub use collect::{Examined, Example, collect};
 pub use dataset::{Half, Kind};
 pub use difference::{Difference, Differences};
 pub use figures::{AtAll, AtTop, Brief, Figures, Intervals};

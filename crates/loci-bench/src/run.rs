@@ -8,6 +8,7 @@ use loci_palace::{Error, OpenOptions, Palace, Result};
 use crate::ask::{ask, judge, judge_baseline};
 use crate::baseline::Baseline;
 use crate::clock;
+use crate::collect::{Examined, examined};
 use crate::dataset::{self, Case, Drawer, Outline, Question};
 use crate::details::Details;
 use crate::distractors;
@@ -53,6 +54,17 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Report> {
+    visit(dataset, options, progress, None)
+}
+
+/// The same. If `receive` is given, it gets the candidates of every question, and nothing is
+/// measured.
+pub(crate) fn visit<'a>(
+    dataset: &Path,
+    options: &Options,
+    progress: &'a mut dyn FnMut(Progress),
+    receive: Option<&'a mut dyn FnMut(Examined)>,
+) -> Result<Report> {
     if options.distractors.is_some() && !options.together {
         return Err(Error::invalid(
             "distractors",
@@ -72,6 +84,7 @@ pub fn run(
         total: sample.wanted(),
         tally: Tally::new(outline.kind, options.together),
         progress,
+        receive,
     };
     if options.together {
         run.together(dataset, outline, sample, options.distractors.as_deref())?;
@@ -113,6 +126,7 @@ struct Run<'a> {
     total: usize,
     tally: Tally,
     progress: &'a mut dyn FnMut(Progress),
+    receive: Option<&'a mut dyn FnMut(Examined)>,
 }
 
 /// A palace that is being filled, and the baseline of the same drawers.
@@ -194,6 +208,16 @@ impl Run<'_> {
     /// write it.
     fn ask(&mut self, cases: &[Case], path: &Path, baseline: Option<&Baseline>) -> Result<()> {
         let palace = Palace::open(path, &self.open)?;
+        if self.receive.is_some() {
+            for (case, question) in questions(cases) {
+                let found = examined(&palace, question, &case.id, case.half, case.today)?;
+                if let Some(receive) = &mut self.receive {
+                    receive(found);
+                }
+                self.report_progress(&case.id);
+            }
+            return palace.close();
+        }
         if let Some((case, first)) = questions(cases).next() {
             // The first search loads everything into memory and is not measured.
             ask(&palace, &first.text, case.today)?;

@@ -166,6 +166,13 @@ warnings! {
         /// The largest distance that was allowed.
         limit: Number,
     };
+    /// Hits probably do not answer the question.
+    "min_probability" => MinProbability {
+        /// How many were left out.
+        hits: usize,
+        /// The smallest probability that was allowed.
+        limit: Number,
+    };
     /// The embedder failed, so only words were searched.
     "embedder_failed" => EmbedderFailed {
         /// Its error.
@@ -496,11 +503,17 @@ impl Warning {
 
     /// Candidates are more distant from the question than `limit`.
     pub fn max_distance(candidates: usize, limit: f32) -> Self {
-        // Use the shortest decimal form, as the caller wrote it.
-        let limit = limit.to_string().parse().ok().and_then(Number::from_f64);
         Self::MaxDistance {
             candidates,
-            limit: limit.unwrap_or_else(|| 0.into()),
+            limit: as_written(limit),
+        }
+    }
+
+    /// Hits are less probable than `limit`.
+    pub fn min_probability(hits: usize, limit: f32) -> Self {
+        Self::MinProbability {
+            hits,
+            limit: as_written(limit),
         }
     }
 
@@ -629,6 +642,9 @@ impl Warning {
             Self::MaxDistance { candidates, limit } => format!(
                 "{candidates} candidate(s) without a word of the question are more distant than {limit} and were left out"
             ),
+            Self::MinProbability { hits, limit } => {
+                format!("{hits} hit(s) with a probability below {limit} were left out")
+            }
             Self::EmbedderFailed { problem } => format!("{problem}; only words were searched"),
             Self::NoEmbedder => "there is no embedder, so only words were searched".into(),
             Self::CompatibleEmbedder { pinned, used } => format!(
@@ -970,6 +986,12 @@ fn first_names(names: &[String], limit: usize) -> String {
 
 fn embedder_name(embedder: Option<&EmbedderIdentity>) -> String {
     embedder.map_or_else(|| "an unknown embedder".to_owned(), ToString::to_string)
+}
+
+/// The shortest decimal form of a number, as the caller wrote it.
+fn as_written(number: f32) -> Number {
+    let number = number.to_string().parse().ok().and_then(Number::from_f64);
+    number.unwrap_or_else(|| 0.into())
 }
 
 #[cfg(test)]

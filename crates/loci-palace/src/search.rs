@@ -36,6 +36,8 @@ pub struct Request {
     pub selection: Selection,
     /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub max_distance: Option<f32>,
+    /// Hits that are less probable than this are left out.
+    pub min_probability: Option<f32>,
     /// Maximum number of tokens in all texts together.
     pub budget: Option<usize>,
     /// The day that "last week" refers to.
@@ -57,6 +59,7 @@ impl Request {
             k: 10,
             selection: Selection::all(),
             max_distance: None,
+            min_probability: None,
             budget: None,
             today: loci_recall::today(),
             by_source: false,
@@ -71,6 +74,7 @@ impl Request {
             k: self.k,
             selection: self.selection.clone(),
             max_distance: self.max_distance,
+            min_probability: self.min_probability,
             budget: self.budget,
             today: self.today,
             by_source: self.by_source,
@@ -141,6 +145,8 @@ pub struct Hit {
     pub date: String,
     /// The sum of its parts; larger is better.
     pub score: f32,
+    /// How likely it is that this drawer answers the question, between 0 and 1.
+    pub probability: f32,
     /// How it was found.
     pub matched_via: MatchedVia,
     /// Whether the text is cut; the drawer contains all of it.
@@ -249,6 +255,7 @@ impl Hit {
             text: hit.text,
             date: authored_at.day(),
             score: estimate(hit.score, detail),
+            probability: estimate(hit.probability, detail),
             matched_via: hit.matched_via,
             cut: hit.cut,
             also_in: (detail == Detail::Full || !hit.also_in.is_empty()).then_some(hit.also_in),

@@ -20,6 +20,8 @@ pub struct Request {
     pub selection: Selection,
     /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub max_distance: Option<f32>,
+    /// Hits that are less probable than this are left out.
+    pub min_probability: Option<f32>,
     /// Maximum number of tokens in all texts together.
     pub budget: Option<usize>,
     /// The day that "last week" refers to.
@@ -45,6 +47,7 @@ impl Request {
             k: 10,
             selection: Selection::all(),
             max_distance: None,
+            min_probability: None,
             budget: None,
             today: today(),
             by_source: false,
@@ -75,6 +78,8 @@ pub struct Hit {
     pub created_at: i64,
     /// The sum of the parts.
     pub score: f32,
+    /// How likely it is that this drawer answers the question, between 0 and 1.
+    pub probability: f32,
     /// The parts of the score.
     pub parts: Parts,
     /// Distance of the vectors, if they were compared.

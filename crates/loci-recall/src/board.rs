@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use loci_core::{PassageSummary, Result, SearchView, SourceLimits, SourcePassages};
 
-use crate::evidence::{Evidence, Placed, ProbedTerm, SourceEvidence};
+use crate::evidence::{Evidence, Placed, ProbedTerm, Role, SourceEvidence};
 use crate::lexical::Lexical;
 
 /// Maximum number of drawers that are read for the totals of one source, and of all sources.
@@ -95,6 +95,7 @@ impl<'a> Board<'a> {
             admitted,
             terms: self.lexical.of(passage.record).collect(),
             label: named(&self.lexical.terms, &passage.label),
+            role: role_of(&passage.label),
             length: passage.length,
             source: passage.source,
             authored_at: passage.authored_at,
@@ -171,6 +172,12 @@ impl<'a> Board<'a> {
         }
     }
 
+    /// Whether a drawer that may be chosen is later than this moment.
+    pub(crate) fn is_any_later_than(&self, moment: i64) -> bool {
+        let mut admitted = self.evidence.iter().filter(|found| found.admitted);
+        admitted.any(|found| found.authored_at >= moment)
+    }
+
     /// Distinguishes dates of content from dates of adding.
     pub(crate) fn find_dated(&mut self, view: &mut dyn SearchView) -> Result<()> {
         let admitted = self.evidence.iter().filter(|found| found.admitted);
@@ -214,6 +221,15 @@ fn by_record(best: Vec<(u64, f32)>, nearest: Vec<Vec<(f32, u64)>>) -> Vec<(u64, 
         }
     }
     found
+}
+
+/// The side of a chat, by the label that [`loci_core::passage::label`] gives to its turns.
+fn role_of(label: &str) -> Role {
+    match label {
+        "user" => Role::User,
+        "assist" => Role::Assistant,
+        _ => Role::None,
+    }
 }
 
 /// Terms of the question that occur in the name of the speaker.

@@ -14,14 +14,18 @@ pub struct Probe<'a> {
     pub vectors: Vec<ProbeVector>,
     /// Which drawers may be found.
     pub selection: &'a Selection,
-    /// Maximum number of results of the lexical arm, up to [`MAX_DEPTH`].
+    /// Number of results of the lexical arm in a small collection, up to [`MAX_DEPTH`]. It grows
+    /// with the collection.
     pub depth: usize,
-    /// Maximum number of results of the semantic arm, up to [`MAX_DEPTH`].
+    /// The same for the semantic arm.
     pub near: usize,
     /// Number of neighbours of a drawer in its source, on each side.
     pub context: usize,
     /// Whether the judge needs [`Evidence::dated`].
     pub dates: bool,
+    /// The end of the day of the question, in milliseconds since 1970. If a drawer is later, the
+    /// judge needs [`Evidence::dated`], too.
+    pub until: Option<i64>,
 }
 
 /// A query vector and the vectors it is compared with.
@@ -58,6 +62,18 @@ pub struct Placed {
     pub value: f32,
 }
 
+/// The side of a chat that a drawer comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It is no turn of a chat, or its speaker has a name.
+    #[default]
+    None,
+    /// The user.
+    User,
+    /// The assistant.
+    Assistant,
+}
+
 /// The data about one drawer.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
@@ -79,6 +95,8 @@ pub struct Evidence {
     pub terms: Vec<(usize, u32)>,
     /// Terms of the question that name its speaker.
     pub label: Vec<usize>,
+    /// The side of a chat that it comes from.
+    pub role: Role,
     /// Number of its terms.
     pub length: u32,
     /// Its distinct WordPiece tokens, ascending. Empty unless the judge requested them.
@@ -114,6 +132,10 @@ pub struct SourceEvidence {
 pub struct Findings {
     /// The terms that were searched.
     pub terms: Vec<ProbedTerm>,
+    /// Maximum number of results of the lexical arm, by the size of the collection.
+    pub depth: usize,
+    /// The same for the semantic arm.
+    pub near: usize,
     /// Whether the question contains only stop words.
     pub only_stop_words: bool,
     /// Drawers of the whole palace.
@@ -143,6 +165,11 @@ pub trait Judge {
     fn narrow(&mut self, findings: &Findings) -> Vec<usize>;
     /// Records of the chosen drawers, best first.
     fn choose(&mut self, findings: &Findings) -> Vec<u64>;
+    /// The chosen drawers in their final order, after their texts are known.
+    fn order(&mut self, findings: &Findings, drawers: Vec<Recalled>) -> Vec<Recalled> {
+        let _ = findings;
+        drawers
+    }
     /// The facets to count over the selection, after the chosen drawers are read. Usually none.
     fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
         let _ = drawers;

@@ -87,6 +87,7 @@ pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]
     let count = |test: fn(&Ranked) -> bool| ranker.ranked.iter().filter(|r| test(r)).count();
     let findings = &ranker.findings;
     let period = criteria
+        .asked
         .when
         .as_ref()
         .map(|When { from, until, .. }| (from.to_string(), until.to_string()));
@@ -119,10 +120,7 @@ pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]
         },
         StageNote {
             stage: "fusion",
-            detail: format!(
-                "words + source + meaning + tokens + speaker + date, {} candidate(s)",
-                ranker.ranked.len()
-            ),
+            detail: format!("the sum of the parts, {} candidate(s)", ranker.ranked.len()),
         },
     ];
     if ranker.too_far > 0 {

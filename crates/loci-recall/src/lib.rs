@@ -9,9 +9,14 @@ mod answer;
 mod bm25;
 mod board;
 mod budget;
+mod curves;
 mod evidence;
+mod examine;
 mod explain;
+mod feature;
 mod lexical;
+mod model;
+mod probability;
 mod rank;
 mod recall;
 mod score;
@@ -21,18 +26,23 @@ mod vectors;
 mod verdict;
 mod weights;
 mod why_not;
+mod window;
 mod words;
 
 pub use answer::{Answer, Hit, Request};
 pub use budget::count_tokens;
 pub use evidence::{
-    Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm,
+    Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm, Role,
     SourceEvidence,
 };
+pub use examine::{Candidate, examine};
 pub use explain::{ArmEntry, Explanation, StageNote, TermInfo};
+pub use feature::{DEFINITIONS, Definition, FEATURES, Feature, Features, Shape};
+pub use model::{Curve, segment, share_of_large};
+pub use probability::{CROWD, Common, INPUTS};
 pub use rank::MatchedVia;
 pub use recall::{RecallResult, recall};
-pub use score::{Parts, date_of, start_of, today};
+pub use score::{Part, Parts, date_of, start_of, today};
 pub use search::{MAX_HITS, MAX_QUERY_BYTES, search};
 pub use verdict::Verdict;
 pub use why_not::{Cause, Condition, Remedy, Stage, WhyNot, why_not};

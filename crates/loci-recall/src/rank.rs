@@ -1,17 +1,20 @@
 //! Ranks evidence. It runs inside the read transaction of a search, after the arms and before the
 //! drawers are fetched.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use loci_core::Metric;
+use loci_core::{Metric, Recalled};
 use loci_embed::{StaticEmbedder, TokenId};
-use loci_text::when::When;
 
 use crate::evidence::{Evidence, Findings, Judge, MAX_DEPTH, Placed};
 use crate::explain::SHOWN;
-use crate::score::{Parts, Scorer, similarity};
+use crate::feature::{Feature, Features};
+use crate::model::Model;
+use crate::probability::Calibration;
+use crate::score::{Asked, Parts, Scorer, similarity};
 use crate::similarity::Similarity;
-use crate::weights::{DEPTH, NEAR_PERCENT};
+use crate::weights::{DEPTH, NEAR_PERCENT, TEXTS};
+use crate::window::Windows;
 
 /// How a drawer was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -33,6 +36,8 @@ pub(crate) struct Ranked {
     pub(crate) at: usize,
     pub(crate) record: u64,
     pub(crate) source: Option<u64>,
+    pub(crate) features: Features,
+    /// The parts of its score, by the features that are known so far.
     pub(crate) parts: Parts,
     pub(crate) distance: Option<f32>,
     pub(crate) lexical_rank: Option<usize>,
@@ -41,17 +46,32 @@ pub(crate) struct Ranked {
     pub(crate) authored_at: i64,
     /// Terms of the question that it contains itself.
     pub(crate) terms: Vec<usize>,
-    /// How well its own tokens match, without those of its neighbours.
-    pub(crate) own_tokens: f32,
+}
+
+impl Ranked {
+    /// How well the content matches, as a sum of shares of the attainable, without speaker and
+    /// date. The verdict is fitted to it.
+    pub(crate) fn content(&self) -> f32 {
+        let parts = [
+            Feature::WordsAround,
+            Feature::Source,
+            Feature::Cosine,
+            Feature::Tokens,
+        ];
+        parts.iter().map(|part| self.features.get(*part)).sum()
+    }
+
+    fn score_by(&mut self, model: Model) {
+        self.parts = model.parts(&self.features);
+    }
 }
 
 /// The parameters of the ranking.
 #[derive(Clone)]
 pub(crate) struct Criteria {
     pub(crate) metric: Metric,
-    pub(crate) when: Option<When>,
-    /// The question that contains the date.
-    pub(crate) question: String,
+    /// What the question asks about, apart from its words.
+    pub(crate) asked: Asked,
     /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub(crate) max_distance: Option<f32>,
     /// Whether tokens are compared; false for a collection without an embedder.
@@ -63,7 +83,8 @@ pub(crate) struct Criteria {
     pub(crate) by_source: bool,
     /// Whether the best drawers of each arm are fetched too.
     pub(crate) explain: bool,
-    /// Number of drawers that are scored in full.
+    /// Number of drawers whose tokens are compared, if the palace is small. It grows with the
+    /// palace as the arms do.
     pub(crate) depth: usize,
 }
 
@@ -96,14 +117,15 @@ impl Ranker {
         }
     }
 
-    /// The best drawers, until `wanted` of them differ. Drawers with the same text count as one,
+    /// The best drawers, until as many as wanted differ. Drawers with the same text count as one,
     /// and with `by_source` so do drawers of the same source.
     fn first(&self, findings: &Findings) -> Vec<u64> {
         let mut sources = HashSet::new();
         let mut texts = HashSet::new();
         let mut records = Vec::new();
+        let wanted = self.wanted.max(TEXTS);
         for ranked in &self.ranked {
-            if texts.len() == self.wanted {
+            if texts.len() == wanted {
                 break;
             }
             let first = ranked.source.is_none_or(|source| sources.insert(source));
@@ -122,6 +144,55 @@ impl Ranker {
             records.push(ranked.record);
         }
         records
+    }
+
+    /// The probabilities of the hits.
+    pub(crate) fn calibration(&self) -> Calibration {
+        Calibration::new(
+            &self.ranked,
+            self.findings.drawers,
+            self.criteria.by_meaning,
+        )
+    }
+
+    /// Ranks all candidates by the features that need no vectors, tokens or text. Returns their
+    /// positions.
+    pub(crate) fn keep_all(&mut self, findings: &Findings) -> Vec<usize> {
+        let scorer = Scorer::new(findings, &self.criteria.asked);
+        let model = Model::for_palace(findings.drawers);
+        self.full = findings.evidence.iter().any(|evidence| {
+            let reached = |placed: Option<Placed>, depth: usize| {
+                placed.is_some_and(|placed| placed.rank >= depth)
+            };
+            reached(evidence.lexical, findings.depth) || reached(evidence.semantic, findings.near)
+        });
+        let mut ranked: Vec<Ranked> = findings
+            .evidence
+            .iter()
+            .enumerate()
+            .filter(|(_, evidence)| evidence.admitted)
+            .map(|(at, evidence)| Ranked {
+                at,
+                record: evidence.record,
+                source: evidence.source,
+                features: scorer.features(evidence),
+                parts: Parts::default(),
+                distance: None,
+                lexical_rank: evidence.lexical.map(|placed| placed.rank),
+                semantic_rank: evidence.semantic.map(|placed| placed.rank),
+                matched_via: MatchedVia::Context,
+                authored_at: evidence.authored_at,
+                terms: evidence.terms.iter().map(|(term, _)| *term).collect(),
+            })
+            .collect();
+        set_leads(&mut ranked, Feature::Words, Feature::WordsLead);
+        set_leads(&mut ranked, Feature::Source, Feature::SourceLead);
+        for ranked in &mut ranked {
+            ranked.score_by(model);
+        }
+        sort(&mut ranked);
+        self.ranked = ranked;
+        self.ranked.iter().map(|ranked| ranked.at).collect()
     }
 
     fn matched_via(&self, evidence: &Evidence) -> MatchedVia {
@@ -146,60 +217,19 @@ impl Ranker {
 
 impl Judge for Ranker {
     fn shortlist(&mut self, findings: &Findings) -> Vec<usize> {
-        let scorer = Scorer::new(
-            findings,
-            self.criteria.when.as_ref(),
-            &self.criteria.question,
-        );
-        self.full = findings.evidence.iter().any(|evidence| {
-            let reached = |placed: Option<Placed>, depth: usize| {
-                placed.is_some_and(|placed| placed.rank >= depth)
-            };
-            reached(evidence.lexical, self.criteria.depth)
-                || reached(evidence.semantic, near_for(self.criteria.depth))
+        self.keep_all(findings);
+        let mut by_words = 0;
+        self.ranked.retain(|ranked| {
+            let is_near = ranked.semantic_rank.is_some();
+            let has_words = ranked.features.get(Feature::WordsAround) > 0.0;
+            by_words += usize::from(has_words);
+            is_near || (has_words && by_words <= findings.depth)
         });
-        let mut by_words: Vec<(f32, usize)> = Vec::new();
-        let mut chosen: Vec<usize> = Vec::new();
-        for (at, evidence) in findings.evidence.iter().enumerate() {
-            if !evidence.admitted {
-                continue;
-            }
-            let parts = scorer.cheap(evidence);
-            if parts.words > 0.0 {
-                by_words.push((parts.score(), at));
-            }
-            let near = |placed: Placed| placed.rank <= self.criteria.depth;
-            if evidence.semantic.is_some_and(near) {
-                chosen.push(at);
-            }
-        }
-        by_words.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        chosen.extend(by_words.iter().take(self.criteria.depth).map(|(_, at)| at));
-        chosen.sort_unstable();
-        chosen.dedup();
-        self.ranked = chosen
-            .iter()
-            .filter_map(|at| {
-                let evidence = findings.evidence.get(*at)?;
-                Some(Ranked {
-                    at: *at,
-                    record: evidence.record,
-                    source: evidence.source,
-                    parts: scorer.cheap(evidence),
-                    distance: None,
-                    lexical_rank: evidence.lexical.map(|placed| placed.rank),
-                    semantic_rank: evidence.semantic.map(|placed| placed.rank),
-                    matched_via: MatchedVia::Context,
-                    authored_at: evidence.authored_at,
-                    terms: evidence.terms.iter().map(|(term, _)| *term).collect(),
-                    own_tokens: 0.0,
-                })
-            })
-            .collect();
-        chosen
+        self.ranked.iter().map(|ranked| ranked.at).collect()
     }
 
     fn narrow(&mut self, findings: &Findings) -> Vec<usize> {
+        let model = Model::for_palace(findings.drawers);
         let mut ranked = std::mem::take(&mut self.ranked);
         let before = ranked.len();
         ranked.retain(|ranked| {
@@ -214,30 +244,41 @@ impl Judge for Ranker {
             ranked.distance = evidence.distance;
             ranked.matched_via = self.matched_via(evidence);
             if let Some(distance) = evidence.distance {
-                ranked.parts.meaning = similarity(self.criteria.metric, distance).max(0.0);
+                let cosine = similarity(self.criteria.metric, distance).max(0.0);
+                ranked.features.set(Feature::Cosine, cosine);
             }
+        }
+        set_cosine_leads(&mut ranked);
+        for ranked in &mut ranked {
+            ranked.score_by(model);
         }
         sort(&mut ranked);
         self.ranked = ranked;
-        self.ranked
-            .iter()
-            .take(self.criteria.depth)
-            .map(|ranked| ranked.at)
-            .collect()
+        let compared = self.ranked.iter().take(findings.depth);
+        compared.map(|ranked| ranked.at).collect()
     }
 
     fn choose(&mut self, findings: &Findings) -> Vec<u64> {
         if self.criteria.by_meaning {
             let mut tokens = Similarity::new(findings);
-            for ranked in self.ranked.iter_mut().take(self.criteria.depth) {
-                ranked.parts.tokens = tokens.of(findings, ranked.at);
-                ranked.own_tokens = tokens.own(findings, ranked.at);
+            for ranked in self.ranked.iter_mut().take(findings.depth) {
+                let own = tokens.own(findings, ranked.at);
+                ranked.features.set(Feature::OwnTokens, own);
+                let around = tokens.of(findings, ranked.at);
+                ranked.features.set(Feature::Tokens, around);
                 if let Some(question) = &self.criteria.table
                     && let Some(evidence) = findings.evidence.get(ranked.at)
                 {
                     let table = cosine(question, &evidence.tokens);
-                    ranked.parts.meaning = f32::midpoint(ranked.parts.meaning, table);
+                    let both = f32::midpoint(ranked.features.get(Feature::Cosine), table);
+                    ranked.features.set(Feature::Cosine, both);
                 }
+            }
+            set_leads(&mut self.ranked, Feature::Tokens, Feature::TokensLead);
+            set_cosine_leads(&mut self.ranked);
+            let model = Model::for_palace(findings.drawers);
+            for ranked in &mut self.ranked {
+                ranked.score_by(model);
             }
             sort(&mut self.ranked);
         }
@@ -260,6 +301,53 @@ impl Judge for Ranker {
             records.extend(of_arms);
         }
         records
+    }
+
+    fn order(&mut self, findings: &Findings, mut drawers: Vec<Recalled>) -> Vec<Recalled> {
+        let model = Model::for_palace(findings.drawers);
+        let windows = Windows::new(findings);
+        let texts: HashMap<u64, &str> = drawers
+            .iter()
+            .map(|drawer| (drawer.record, drawer.document.as_str()))
+            .collect();
+        for ranked in &mut self.ranked {
+            let text = texts.get(&ranked.record);
+            if let Some(text) = text.filter(|_| self.chosen.contains(&ranked.record)) {
+                let placement = windows.of(text);
+                ranked.features.set(Feature::Window, placement.window);
+                ranked.features.set(Feature::Pairs, placement.pairs);
+                ranked.score_by(model);
+            }
+        }
+        sort(&mut self.ranked);
+        let ranks = self.ranked.iter().zip(0_usize..);
+        let ranks: HashMap<u64, usize> = ranks.map(|(ranked, at)| (ranked.record, at)).collect();
+        drawers.sort_by_key(|drawer| ranks.get(&drawer.record).copied().unwrap_or(usize::MAX));
+        drawers
+    }
+}
+
+/// Sets how much of the best value of a feature each candidate has.
+fn set_leads(ranked: &mut [Ranked], of: Feature, lead: Feature) {
+    let values = ranked.iter().map(|ranked| ranked.features.get(of));
+    let best = values.fold(0.0, f32::max);
+    if best > 0.0 {
+        for ranked in ranked {
+            let share = ranked.features.get(of) / best;
+            ranked.features.set(lead, share);
+        }
+    }
+}
+
+/// Sets how far each candidate that was compared is behind the nearest one.
+fn set_cosine_leads(ranked: &mut [Ranked]) {
+    let values = ranked
+        .iter()
+        .map(|ranked| ranked.features.get(Feature::Cosine));
+    let best = values.fold(0.0, f32::max);
+    for ranked in ranked.iter_mut().filter(|ranked| ranked.distance.is_some()) {
+        let behind = ranked.features.get(Feature::Cosine) - best;
+        ranked.features.set(Feature::CosineLead, behind);
     }
 }
 

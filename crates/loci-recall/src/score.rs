@@ -1,4 +1,5 @@
-//! The score of a passage: the sum of its words, source, meaning, tokens, speaker and date.
+//! The score of a passage: a sum of parts, and the features that do not need vectors, tokens or
+//! text.
 
 use std::collections::HashMap;
 
@@ -9,137 +10,235 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
-use crate::evidence::{Evidence, Findings};
+use crate::evidence::{Evidence, Findings, Role};
+use crate::feature::{Feature, Features};
 use crate::weights::{
-    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, LABEL, SOURCE_B,
-    SOURCE_K1, UNDATED,
+    AFTER_TERMS, BEFORE_TERMS, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, SOURCE_B, SOURCE_K1, UNDATED,
 };
 
 /// The parts of a score. The score is their sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
-    /// Words of the question in the passage and, with less weight, in its neighbours: BM25 as a
-    /// share of the attainable maximum.
+    /// Words of the question in the passage and, with less weight, in its neighbours.
     pub words: f32,
-    /// Words of the question in the whole source, likewise.
+    /// Words of the question in the whole source.
     pub source: f32,
-    /// Cosine of the vectors.
+    /// How near the vectors are.
     pub meaning: f32,
-    /// MaxSim of the tokens, as a share of the attainable maximum.
+    /// How well the tokens match, by their own vectors.
     pub tokens: f32,
-    /// The question names the speaker.
+    /// Who said it: a speaker that the question names, or the side of a chat that it is about.
     pub speaker: f32,
-    /// The question names the date.
+    /// The question names the date. Negative if it was written after the day of the question.
     pub date: f32,
+    /// How long the passage is. Long passages contain any word more easily.
+    pub length: f32,
+}
+
+/// A part of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// [`Parts::words`].
+    Words,
+    /// [`Parts::source`].
+    Source,
+    /// [`Parts::meaning`].
+    Meaning,
+    /// [`Parts::tokens`].
+    Tokens,
+    /// [`Parts::speaker`].
+    Speaker,
+    /// [`Parts::date`].
+    Date,
+    /// [`Parts::length`].
+    Length,
 }
 
 impl Parts {
     /// The sum.
     pub fn score(&self) -> f32 {
-        self.words + self.source + self.meaning + self.tokens + self.speaker + self.date
+        self.words
+            + self.source
+            + self.meaning
+            + self.tokens
+            + self.speaker
+            + self.date
+            + self.length
     }
 
-    /// The sum without speaker and date: how well the content matches.
-    pub fn content(&self) -> f32 {
-        self.words + self.source + self.meaning + self.tokens
+    pub(crate) fn of(&mut self, part: Part) -> &mut f32 {
+        match part {
+            Part::Words => &mut self.words,
+            Part::Source => &mut self.source,
+            Part::Meaning => &mut self.meaning,
+            Part::Tokens => &mut self.tokens,
+            Part::Speaker => &mut self.speaker,
+            Part::Date => &mut self.date,
+            Part::Length => &mut self.length,
+        }
     }
 }
 
-/// Scores the evidence of one search.
+/// What a question asks about, apart from its words.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The days that it names.
+    pub(crate) when: Option<When>,
+    /// The text that contains them.
+    pub(crate) question: String,
+    /// The day on which it is asked.
+    pub(crate) today: Date,
+}
+
+/// Computes the features of the evidence of one search that need no vectors, tokens or text.
 pub(crate) struct Scorer<'a> {
     findings: &'a Findings,
-    /// Weight of each term, and whether the question contains it or it only extends such a term.
+    asked: &'a Asked,
+    /// Weight of each term.
     weights: Vec<f32>,
+    /// Sum of the weights of the terms that the question contains.
     attainable: f32,
+    /// The word that each term belongs to, and the weight of each word.
+    word_of: Vec<usize>,
+    words: Vec<f32>,
     sources: HashMap<u64, f32>,
-    when: Option<&'a When>,
     date_weight: f32,
+    about_self: bool,
+    about_chat: bool,
 }
 
 impl<'a> Scorer<'a> {
-    /// Creates a scorer. `question` is the text that contains `when`.
-    pub(crate) fn new(findings: &'a Findings, when: Option<&'a When>, question: &str) -> Self {
-        let weights: Vec<f32> = findings
-            .terms
-            .iter()
-            .map(|term| term.weight * rarity(findings.drawers, term.drawers))
-            .collect();
-        let attainable = findings
-            .terms
-            .iter()
-            .zip(&weights)
-            .filter(|(term, _)| !is_extension(&term.term))
-            .map(|(_, weight)| weight)
-            .sum();
-        Self {
-            findings,
-            weights,
-            attainable,
-            sources: source_scores(findings),
-            date_weight: when.map_or(0.0, |when| date_weight(findings, when, question)),
-            when,
-        }
-    }
-
-    /// The parts that need no vectors and tokens.
-    pub(crate) fn cheap(&self, evidence: &Evidence) -> Parts {
-        let words = self.words(evidence);
-        Parts {
-            words,
-            // A drawer without a source is its own source.
-            source: match evidence.source {
-                Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
-                None => words,
-            },
-            speaker: if evidence.label.is_empty() {
-                0.0
-            } else {
-                LABEL
-            },
-            date: self.date(evidence),
-            ..Parts::default()
-        }
-    }
-
-    fn words(&self, evidence: &Evidence) -> f32 {
-        if self.attainable <= 0.0 {
-            return 0.0;
-        }
-        let mut counts = vec![0.0_f32; self.weights.len()];
-        let mut add = |evidence: &Evidence, share: f32| {
-            for (term, count) in &evidence.terms {
-                if let Some(sum) = counts.get_mut(*term) {
-                    *sum += share * *count as f32;
-                }
+    pub(crate) fn new(findings: &'a Findings, asked: &'a Asked) -> Self {
+        let weights = term_weights(findings);
+        let mut names: Vec<&str> = Vec::new();
+        let mut words: Vec<f32> = Vec::new();
+        let mut word_of = Vec::with_capacity(weights.len());
+        for (term, weight) in findings.terms.iter().zip(&weights) {
+            let known = names.iter().position(|name| *name == term.word);
+            let at = known.unwrap_or_else(|| {
+                names.push(&term.word);
+                words.push(0.0);
+                names.len() - 1
+            });
+            word_of.push(at);
+            if let Some(word) = words.get_mut(at) {
+                *word = word.max(*weight);
             }
+        }
+        let when = asked.when.as_ref();
+        Self {
+            attainable: attainable(findings, &weights),
+            sources: source_scores(findings),
+            date_weight: when.map_or(0.0, |when| date_weight(findings, when, &asked.question)),
+            about_self: is_about_self(&asked.question),
+            about_chat: is_about_chat(&asked.question),
+            findings,
+            asked,
+            weights,
+            word_of,
+            words,
+        }
+    }
+
+    /// The features of a passage, without those that compare it with other candidates.
+    pub(crate) fn features(&self, evidence: &Evidence) -> Features {
+        let mut features = Features::default();
+        let counts = self.counts(evidence);
+        let words = self.bm25(&counts, evidence.length);
+        let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
+        let is_user = evidence.role == Role::User;
+        let is_assistant = evidence.role == Role::Assistant;
+        features.set(Feature::Words, words);
+        let around = self.bm25(&self.counts_around(evidence, counts), evidence.length);
+        features.set(Feature::WordsAround, around);
+        features.set(Feature::Coverage, self.coverage(evidence));
+        features.set(Feature::Rarest, self.rarest(evidence));
+        // A drawer without a source is its own source.
+        let source = match evidence.source {
+            Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
+            None => words,
         };
-        add(evidence, 1.0);
+        features.set(Feature::Source, source);
+        features.set(Feature::Named, flag(!evidence.label.is_empty()));
+        features.set(Feature::User, flag(is_user));
+        features.set(Feature::UserAsksOfSelf, flag(is_user && self.about_self));
+        features.set(
+            Feature::AssistantIsAsked,
+            flag(is_assistant && self.about_chat),
+        );
+        features.set(Feature::Date, self.date(evidence));
+        features.set(Feature::Future, self.future(evidence));
+        features.set(Feature::Length, (1.0 + evidence.length as f32).ln());
+        features
+    }
+
+    /// How often the passage contains each term.
+    fn counts(&self, evidence: &Evidence) -> Vec<f32> {
+        let mut counts = vec![0.0_f32; self.weights.len()];
+        add(&mut counts, evidence, 1.0);
+        counts
+    }
+
+    /// The same with the neighbours.
+    fn counts_around(&self, evidence: &Evidence, mut counts: Vec<f32>) -> Vec<f32> {
         let before = evidence.before.iter().zip(BEFORE_TERMS);
         let after = evidence.after.iter().zip(AFTER_TERMS);
         for (neighbour, share) in before.chain(after) {
             if let Some(neighbour) = self.findings.evidence.get(*neighbour) {
-                add(neighbour, share);
+                add(&mut counts, neighbour, share);
             }
         }
-        let length = evidence.length as f32;
-        let mean = self.findings.mean_length;
-        let sum: f32 = self
-            .weights
-            .iter()
-            .zip(counts)
-            .map(|(weight, count)| weight * saturation(count, PASSAGE_K1, PASSAGE_B, length, mean))
+        counts
+    }
+
+    fn bm25(&self, counts: &[f32], length: u32) -> f32 {
+        if self.attainable <= 0.0 {
+            return 0.0;
+        }
+        let (length, mean) = (length as f32, self.findings.mean_length);
+        let counted = self.weights.iter().zip(counts);
+        let sum: f32 = counted
+            .map(|(weight, count)| weight * saturation(*count, PASSAGE_K1, PASSAGE_B, length, mean))
             .sum();
         (sum / self.attainable).min(1.0)
     }
 
+    fn coverage(&self, evidence: &Evidence) -> f32 {
+        let total: f32 = self.words.iter().sum();
+        if total <= 0.0 {
+            return 0.0;
+        }
+        let mut covered = vec![0.0_f32; self.words.len()];
+        for (term, _) in &evidence.terms {
+            let word = self
+                .word_of
+                .get(*term)
+                .and_then(|word| covered.get_mut(*word));
+            if let (Some(word), Some(weight)) = (word, self.weights.get(*term)) {
+                *word = word.max(*weight);
+            }
+        }
+        covered.iter().sum::<f32>() / total
+    }
+
+    fn rarest(&self, evidence: &Evidence) -> f32 {
+        let best = self.words.iter().copied().fold(0.0, f32::max);
+        if best <= 0.0 {
+            return 0.0;
+        }
+        let terms = evidence.terms.iter();
+        let weights = terms.filter_map(|(term, _)| self.weights.get(*term));
+        weights.copied().fold(0.0, f32::max) / best
+    }
+
+    /// How near the date of a drawer is to the dates that the question names. More than 1 if the
+    /// question contains little else.
     fn date(&self, evidence: &Evidence) -> f32 {
-        let Some(when) = self.when else { return 0.0 };
-        let Some(day) = day(evidence.authored_at) else {
+        let Some(when) = &self.asked.when else {
             return 0.0;
         };
-        let days = |from: Date, to: Date| {
-            from.until(to)
-                .map_or(f32::MAX, |span| span.get_days() as f32)
+        let Some(day) = day(evidence.authored_at) else {
+            return 0.0;
         };
         let apart = if day < when.from {
             days(day, when.from)
@@ -151,6 +250,44 @@ impl<'a> Scorer<'a> {
         let share = if evidence.dated { 1.0 } else { UNDATED };
         self.date_weight * share * (1.0 - apart / DATE_DAYS).max(0.0)
     }
+
+    /// The logarithm of 1 and the days by which a drawer is dated after the question.
+    fn future(&self, evidence: &Evidence) -> f32 {
+        match day(evidence.authored_at) {
+            Some(day) if evidence.dated && day > self.asked.today => {
+                (1.0 + days(self.asked.today, day)).ln()
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+fn add(counts: &mut [f32], evidence: &Evidence, share: f32) {
+    for (term, count) in &evidence.terms {
+        if let Some(sum) = counts.get_mut(*term) {
+            *sum += share * *count as f32;
+        }
+    }
+}
+
+fn days(from: Date, to: Date) -> f32 {
+    from.until(to)
+        .map_or(f32::MAX, |span| span.get_days() as f32)
+}
+
+/// The weight of each term: more if fewer drawers contain it.
+pub(crate) fn term_weights(findings: &Findings) -> Vec<f32> {
+    let weight = |term: &crate::ProbedTerm| term.weight * rarity(findings.drawers, term.drawers);
+    findings.terms.iter().map(weight).collect()
+}
+
+/// The sum of the weights of the terms that the question contains.
+pub(crate) fn attainable(findings: &Findings, weights: &[f32]) -> f32 {
+    let terms = findings.terms.iter().zip(weights);
+    terms
+        .filter(|(term, _)| !is_extension(&term.term))
+        .map(|(_, weight)| weight)
+        .sum()
 }
 
 /// The weight of a date. It is larger if the question contains little else.
@@ -164,8 +301,34 @@ fn date_weight(findings: &Findings, when: &When, question: &str) -> f32 {
     match others {
         0 => DATE_ALONE,
         1 => DATE_WITH_ONE,
-        _ => DATE,
+        _ => 1.0,
     }
+}
+
+/// Whether a question is about the person who asks.
+fn is_about_self(question: &str) -> bool {
+    const SELF: [&str; 9] = ["i", "my", "me", "mine", "myself", "we", "our", "ours", "us"];
+    words_of(question).any(|word| SELF.contains(&word.as_str()))
+}
+
+/// Whether a question is about what an assistant said.
+fn is_about_chat(question: &str) -> bool {
+    const PHRASES: [&str; 5] = [
+        "we talked",
+        "we discussed",
+        "previous chat",
+        "previous conversation",
+        "remind me",
+    ];
+    let lower = question.to_lowercase();
+    words_of(question).any(|word| word == "you" || word == "your")
+        || PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+fn words_of(question: &str) -> impl Iterator<Item = String> + '_ {
+    question
+        .split(|character: char| !character.is_alphanumeric())
+        .map(str::to_lowercase)
 }
 
 /// The day of a moment, in UTC.
@@ -243,13 +406,7 @@ fn source_scores(findings: &Findings) -> HashMap<u64, f32> {
             term.weight * (1.0 + (sources - holding + 0.5).max(0.5) / (holding + 0.5)).ln()
         })
         .collect();
-    let attainable: f32 = findings
-        .terms
-        .iter()
-        .zip(&weights)
-        .filter(|(term, _)| !is_extension(&term.term))
-        .map(|(_, weight)| weight)
-        .sum();
+    let attainable = attainable(findings, &weights);
     let mean = findings.mean_length * drawers / sources;
     findings
         .sources

@@ -12,8 +12,10 @@ use crate::answer::{Answer, Hit, Request};
 use crate::budget::{Budget, Fit, count_tokens, cut_around};
 use crate::evidence::{FacetQuery, Findings, Judge, MAX_DEPTH, Probe, ProbeVector};
 use crate::explain::explain;
+use crate::probability::Calibration;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
+use crate::score::{Asked, start_of};
 use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
@@ -68,6 +70,15 @@ pub fn search(
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
+    if let Some(limit) = request.min_probability {
+        let before = hits.len();
+        hits.retain(|hit| hit.probability >= limit);
+        if hits.len() < before {
+            let left_out = before - hits.len();
+            let warning = Warning::min_probability(left_out, limit);
+            answer.warnings.push(warning);
+        }
+    }
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
@@ -114,6 +125,10 @@ impl Judge for Choice<'_> {
 
     fn choose(&mut self, findings: &Findings) -> Vec<u64> {
         self.ranker.choose(findings)
+    }
+
+    fn order(&mut self, findings: &Findings, drawers: Vec<Recalled>) -> Vec<Recalled> {
+        self.ranker.order(findings, drawers)
     }
 
     fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
@@ -195,8 +210,11 @@ impl<'a> Run<'a> {
     pub(crate) fn criteria(&self, request: &Request, depth: usize) -> Criteria {
         Criteria {
             metric: self.metric,
-            when: when::find(self.query, request.today),
-            question: self.query.to_owned(),
+            asked: Asked {
+                when: when::find(self.query, request.today),
+                question: self.query.to_owned(),
+                today: request.today,
+            },
             max_distance: request.max_distance,
             by_meaning: !self.vectors.is_empty(),
             table: (self.model != STATIC_NAME)
@@ -236,6 +254,7 @@ impl<'a> Run<'a> {
             near: near_for(depth),
             context: CONTEXT,
             dates: when::find(self.query, request.today).is_some(),
+            until: request.today.tomorrow().ok().and_then(start_of),
         };
         let mut result = recall(collection, &probe, judge)?;
         self.warnings.append(&mut result.warnings);
@@ -261,6 +280,12 @@ fn validate(request: &Request) -> Result<()> {
         .is_some_and(|limit| limit.is_nan() || limit < 0.0)
     {
         return Err(Error::invalid("max-distance", "must be 0 or more"));
+    }
+    if request
+        .min_probability
+        .is_some_and(|limit| !(0.0..=1.0).contains(&limit))
+    {
+        return Err(Error::invalid("min-probability", "must be 0 to 1"));
     }
     Ok(())
 }
@@ -306,6 +331,7 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
         .iter()
         .map(|ranked| (ranked.record, ranked))
         .collect();
+    let calibration = ranker.calibration();
     let mut hits: Vec<Hit> = Vec::new();
     for drawer in drawers {
         let Some(ranked) = ranked
@@ -324,12 +350,12 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
         if hits.len() == request.k {
             continue;
         }
-        hits.push(hit(ranker, ranked, drawer));
+        hits.push(hit(ranker, ranked, drawer, &calibration));
     }
     hits
 }
 
-fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled) -> Hit {
+fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled, calibration: &Calibration) -> Hit {
     let mut matched_words: Vec<String> = Vec::new();
     for term in ranked
         .terms
@@ -349,6 +375,7 @@ fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled) -> Hit {
         authored_at: ranked.authored_at,
         created_at: drawer.created_at,
         score: ranked.parts.score(),
+        probability: calibration.of(ranked.parts.score()),
         parts: ranked.parts,
         distance: ranked.distance,
         lexical_rank: ranked.lexical_rank,

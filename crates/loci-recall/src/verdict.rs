@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::evidence::Findings;
+use crate::feature::Feature;
 use crate::rank::Ranked;
 use crate::score::is_extension;
 
@@ -61,7 +62,7 @@ impl Verdict {
                 likely: !best.terms.is_empty(),
             };
         }
-        let mut contents: Vec<f32> = ranked.iter().map(|ranked| ranked.parts.content()).collect();
+        let mut contents: Vec<f32> = ranked.iter().map(Ranked::content).collect();
         contents.sort_by(|a, b| b.total_cmp(a));
         let gap = match (contents.first(), contents.get(CROWD - 1)) {
             (Some(first), Some(crowd)) => first - crowd,
@@ -69,8 +70,8 @@ impl Verdict {
         };
         let asked = asked(findings) as f32;
         let logit = 4.0 * gap
-            + 3.5 * best.parts.tokens
-            + 5.0 * best.parts.meaning
+            + 3.5 * best.features.get(Feature::Tokens)
+            + 5.0 * best.features.get(Feature::Cosine)
             + 1.2 * asked.ln()
             + 4.5 * who(ranked)
             - 9.6;
@@ -111,8 +112,8 @@ fn who(ranked: &[Ranked]) -> f32 {
         ranked
             .iter()
             .take(CROWD)
-            .filter(|ranked| (ranked.parts.speaker > 0.0) == named)
-            .map(|ranked| ranked.own_tokens)
+            .filter(|ranked| (ranked.features.get(Feature::Named) > 0.0) == named)
+            .map(|ranked| ranked.features.get(Feature::OwnTokens))
             .reduce(f32::max)
     };
     match (best(true), best(false)) {

@@ -1,8 +1,5 @@
-//! The constants of the ranking. Each is chosen on the tuning half of LoCoMo (docs/benchmarks.md)
-//! and rounded.
-//!
-//! Every part of a score is a share of the maximum that the question can attain. So parts can be
-//! added, and mean the same in a palace of any size.
+//! The constants of the features and of the depth of a search. Each is chosen on the tuning half of
+//! LoCoMo (docs/benchmarks.md) and rounded. The weights of the features are in [`crate::curves`].
 
 /// BM25 of a whole source; the constants for a passage are in [`crate::bm25`].
 pub(crate) const SOURCE_K1: f32 = 1.2;
@@ -17,20 +14,19 @@ pub(crate) const AFTER_TOKENS: [f32; 2] = [0.7, 0.6];
 /// Number of neighbours on each side that count.
 pub(crate) const CONTEXT: usize = 2;
 
-/// Weight of a speaker that the question names.
-pub(crate) const LABEL: f32 = 0.4;
-/// Weight of a date that the question names, and the number of days around it that count a little.
-pub(crate) const DATE: f32 = 0.3;
+/// Number of days around a date that the question names that count a little.
 pub(crate) const DATE_DAYS: f32 = 14.0;
-/// The same if the question contains nothing else, or only one other word. These two are not
-/// fitted, because the data set has no such question.
-pub(crate) const DATE_ALONE: f32 = 2.0;
-pub(crate) const DATE_WITH_ONE: f32 = 1.0;
+/// Weight of a date if the question contains nothing else, or only one other word. These two are
+/// not fitted, because no data set has such questions.
+pub(crate) const DATE_ALONE: f32 = 6.0;
+pub(crate) const DATE_WITH_ONE: f32 = 3.0;
 /// Share of the weight for a drawer without its own date, because the day of adding it says little.
 pub(crate) const UNDATED: f32 = 0.5;
 
-/// Number of results of the lexical arm, and of drawers that are scored in full.
+/// Number of results of the lexical arm in a small palace.
 pub(crate) const DEPTH: usize = 100;
 /// Results of the semantic arm, in percent of the lexical arm's. All hundred would find .001 more
 /// and cost a tenth of the time.
 pub(crate) const NEAR_PERCENT: usize = 70;
+/// Minimum number of drawers whose texts are read for the final order.
+pub(crate) const TEXTS: usize = 24;

@@ -358,7 +358,10 @@ fn more_hits(
 /// The remedy for the part of the score that is furthest behind the last hit's.
 fn weakest(own: Parts, last: Parts) -> Option<Remedy> {
     let gaps = [
-        (last.words - own.words, Remedy::WordsFitLess),
+        (
+            last.words + last.length - own.words - own.length,
+            Remedy::WordsFitLess,
+        ),
         (last.source - own.source, Remedy::SourceFitsLess),
         (
             last.meaning + last.tokens - own.meaning - own.tokens,

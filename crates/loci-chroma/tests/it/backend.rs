@@ -141,6 +141,7 @@ fn recalled(collection: &dyn Collection) -> RecallResult {
         near: 5,
         context: 0,
         dates: false,
+        until: None,
     };
     recall(collection, &probe, &mut Everything).unwrap()
 }

@@ -60,6 +60,7 @@ fn mined_note(report: &MineReport) -> Option<String> {
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
     let request = Request {
         explain: arguments.explain,
+        min_probability: arguments.min_probability,
         ..request(&arguments.question, &arguments.ask)?
     };
     if arguments.within.is_empty() {
@@ -224,9 +225,18 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
         MatchedVia::Semantic => "meaning",
         MatchedVia::Context => "beside a match",
     };
-    let found = format!("{via} {:.2}", hit.score);
+    let found = format!("{via} {}", percent(hit.probability));
     push(found.clone(), &found);
     parts
+}
+
+/// A probability for people.
+fn percent(probability: f32) -> String {
+    match (probability * 100.0).round() as u32 {
+        0 => "less than 1 %".to_owned(),
+        100 => "more than 99 %".to_owned(),
+        percent => format!("{percent} %"),
+    }
 }
 
 /// The name, unless it is empty.
@@ -283,13 +293,13 @@ fn explained(printer: Printer, explanation: &Explanation) -> String {
         }
         let _ = writeln!(
             text,
-            "{name}\n  rank   score = words source meaning tokens speaker date  drawer"
+            "{name}\n  rank   score = words source meaning tokens speaker   date length  drawer"
         );
         for entry in entries {
             let parts = entry.parts;
             let _ = writeln!(
                 text,
-                "  {:>4} {:>7.3}   {:>5.3}  {:>5.3}   {:>5.3}  {:>5.3}   {:>5.3} {:>4.2}  {}",
+                "  {:>4} {:>7.3}   {:>5.3}  {:>5.3}   {:>5.3}  {:>5.3}   {:>5.3} {:>6.2} {:>6.2}  {}",
                 entry.rank,
                 entry.score,
                 parts.words,
@@ -298,6 +308,7 @@ fn explained(printer: Printer, explanation: &Explanation) -> String {
                 parts.tokens,
                 parts.speaker,
                 parts.date,
+                parts.length,
                 printer.stored_line(entry.id.as_deref().unwrap_or("?"), 24)
             );
         }

@@ -67,13 +67,14 @@ fn name(stage: Stage) -> &'static str {
 
 fn sum(parts: Parts) -> String {
     format!(
-        "{:.3} = words {:.3} + source {:.3} + meaning {:.3}\n    + tokens {:.3} + speaker {:.1} + date {:.2}",
+        "{:.3} = words {:.3} + source {:.3} + meaning {:.3}\n    + tokens {:.3} + speaker {:.2} + date {:.2} + length {:.2}",
         parts.score(),
         parts.words,
         parts.source,
         parts.meaning,
         parts.tokens,
         parts.speaker,
-        parts.date
+        parts.date,
+        parts.length
     )
 }

@@ -8,7 +8,7 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 59] = [
+const CODES: [&str; 60] = [
     "another_metric",
     "blank_query",
     "budget_cut",
@@ -39,6 +39,7 @@ const CODES: [&str; 59] = [
     "instruction_like",
     "long_query",
     "max_distance",
+    "min_probability",
     "model_missing",
     "no_effect",
     "no_embedder",

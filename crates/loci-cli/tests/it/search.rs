@@ -205,6 +205,7 @@ fn a_hit_and_its_answer_have_all_documented_fields_and_no_other() {
         "matched_via",
         "matched_words",
         "parts",
+        "probability",
         "tokens",
         "cut",
         "also_in",
@@ -752,6 +753,21 @@ fn by_source_gives_the_best_of_each_source_and_drawers_without_one() {
     assert_eq!(found[0], "a1");
     found.sort();
     assert_eq!(found, ["a1", "b1", "n1", "n2"]);
+}
+
+#[test]
+fn a_least_probability_leaves_out_hits_and_says_how_many() {
+    let dir = with(NOTES);
+    let all = dir.json(0, &["search", "boiler", "-k", "100"]);
+    let some = dir.json(
+        0,
+        &["search", "boiler", "-k", "100", "--min-probability", "0.1"],
+    );
+    let left_out = ids(&all).len() - ids(&some).len();
+    assert!(left_out > 0 && ids(&some)[0] == "boiler", "{some}");
+    assert!(message(&some, "min_probability").starts_with(&left_out.to_string()));
+    let none = dir.json(1, &["search", "boiler", "--min-probability", "1"]);
+    assert_eq!(none["hits"], json!([]));
 }
 
 #[test]

@@ -305,6 +305,7 @@ fn recall(collection: &dyn loci_core::Collection) -> Option<Error> {
         near: 1,
         context: 0,
         dates: false,
+        until: None,
     };
     loci_recall::recall(collection, &probe, &mut Nothing).err()
 }

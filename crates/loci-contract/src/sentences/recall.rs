@@ -53,6 +53,7 @@ fn ask(
         near: 10,
         context: 1,
         dates: true,
+        until: None,
     };
     let result = recall(collection, &probe, &mut judge).unwrap();
     (result, judge.seen)
@@ -183,6 +184,7 @@ pub fn s16_4_the_choice_comes_back_in_its_order_with_everything(fixture: &dyn Fi
         near: 10,
         context: 0,
         dates: false,
+        until: None,
     };
     let mut judge = Reversed(Vec::new());
     let result = recall(&*collection, &probe, &mut judge).unwrap();
@@ -220,6 +222,7 @@ pub fn s16_5_a_question_embedded_for_others_vectors_is_refused(fixture: &dyn Fix
         near: 10,
         context: 0,
         dates: false,
+        until: None,
     };
     let refused = recall(&*collection, &probe, &mut Everything::default());
     assert!(matches!(refused, Err(Error::EmbedderMismatch { .. })));

@@ -61,6 +61,7 @@ impl Warning {
                 drawers: 3,
             },
             Self::max_distance(3, 0.7),
+            Self::min_probability(4, 0.5),
             Self::EmbedderFailed {
                 problem: text("the server did not answer"),
             },

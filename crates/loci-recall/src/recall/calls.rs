@@ -154,6 +154,7 @@ fn probe(selection: &Selection, vector: bool) -> Probe<'_> {
         near: 20,
         context: 2,
         dates: false,
+        until: None,
     }
 }
 

@@ -78,7 +78,7 @@ fn a_score_is_the_sum_of_its_parts_and_orders_the_hits() {
         assert!((hit.score - hit.parts.score()).abs() < 1e-6, "{hit:?}");
         let parts = hit.parts;
         for part in [parts.words, parts.source, parts.meaning, parts.tokens] {
-            assert!((0.0..=1.0 + 1e-5).contains(&part), "{parts:?}");
+            assert!(part.is_finite() && part >= 0.0, "{parts:?}");
         }
     }
     assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score));
@@ -238,4 +238,76 @@ fn more_drawers_that_say_the_same_do_not_change_what_a_score_means() {
         one.hits[0].score,
         two.hits[0].score
     );
+}
+
+#[test]
+fn a_question_about_oneself_prefers_what_the_user_said() {
+    let text = "we visited the museum of glass";
+    let scene = Scene::new(&[
+        ("user", text, json!({"role": "user"})),
+        (
+            "assistant",
+            text.to_uppercase().as_str(),
+            json!({"role": "assistant"}),
+        ),
+    ]);
+    assert_eq!(ids(&scene.ask("which museum did I visit"))[0], "user");
+    let asked = "which museum did you recommend in our previous chat, the museum of glass?";
+    let answer = scene.ask(asked);
+    let speaker = |id: &str| {
+        let hit = answer.hits.iter().find(|hit| hit.id == id);
+        hit.map(|hit| hit.parts.speaker)
+    };
+    assert!(speaker("assistant") > Some(0.0), "{answer:?}");
+}
+
+#[test]
+fn probabilities_lie_between_0_and_1_and_follow_the_order_of_the_hits() {
+    let scene = Scene::new(&[
+        ("quagga", "the quagga sleeps in the shed", json!({})),
+        ("fence", "the fence needs paint", json!({})),
+        ("tea", "then they had tea", json!({})),
+    ]);
+    let answer = scene.ask("where does the quagga sleep");
+    let probabilities: Vec<f32> = answer.hits.iter().map(|hit| hit.probability).collect();
+    assert_eq!(probabilities.len(), 3);
+    assert!(
+        probabilities.is_sorted_by(|a, b| a >= b),
+        "{probabilities:?}"
+    );
+    assert!(
+        probabilities
+            .iter()
+            .all(|share| (0.0..=1.0).contains(share))
+    );
+    assert!(
+        probabilities[0] > 0.3 && probabilities[2] < 0.1,
+        "{probabilities:?}"
+    );
+}
+
+#[test]
+fn hits_below_the_least_probability_are_left_out_and_counted() {
+    let scene = Scene::new(&[
+        ("quagga", "the quagga sleeps in the shed", json!({})),
+        ("fence", "the fence needs paint", json!({})),
+    ]);
+    let ask = |limit| {
+        let request = Request {
+            min_probability: Some(limit),
+            ..Request::new("where does the quagga sleep")
+        };
+        let embedder = Some(scene.embedder.as_ref() as &dyn loci_core::Embedder);
+        search(scene.collection.as_ref(), embedder, &request)
+    };
+    let answer = ask(0.2).unwrap();
+    assert_eq!(ids(&answer), ["quagga"]);
+    assert_eq!(
+        answer.warnings,
+        [loci_core::Warning::min_probability(1, 0.2)]
+    );
+    assert_eq!(ask(0.0).unwrap().hits.len(), 2);
+    for bad in [-0.1, 1.1, f32::NAN] {
+        assert!(ask(bad).is_err(), "{bad}");
+    }
 }
