@@ -44,7 +44,7 @@ pub(crate) const CURVES: [Curve; FEATURES] = [
     // AssistantIsAsked
     Curve { small: &[0.000, 1.024], large: &[0.000, 2.447] },
     // Date
-    Curve { small: &[0.000, 1.224, 4.686, 14.686], large: &[0.000, 1.338, 2.338, 12.338] },
+    Curve { small: &[0.000, 1.500, 4.962, 19.962], large: &[0.000, 1.500, 3.000, 18.000] },
     // Future
     Curve { small: &[0.000, 0.000, 0.000], large: &[0.000, -2.649, -3.956] },
     // Length

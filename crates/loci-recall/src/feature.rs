@@ -185,7 +185,7 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         Feature::Date,
         Part::Date,
         &[0.0, 0.5, 1.0, 6.0],
-        Shape::Rises(12.0, 12.0),
+        Shape::Rises(18.0, 18.0),
     ),
     define(Feature::Future, Part::Date, &[0.0, 2.0, 5.0], Shape::Falls),
     define(

@@ -281,13 +281,24 @@ pub(crate) fn term_weights(findings: &Findings) -> Vec<f32> {
     findings.terms.iter().map(weight).collect()
 }
 
-/// The sum of the weights of the terms that the question contains.
+/// The sum of the weights of the terms that the question contains. Words that no drawer contains
+/// count at most as much as the others: noise around a known word must not hide it.
 pub(crate) fn attainable(findings: &Findings, weights: &[f32]) -> f32 {
-    let terms = findings.terms.iter().zip(weights);
-    terms
-        .filter(|(term, _)| !is_extension(&term.term))
-        .map(|(_, weight)| weight)
-        .sum()
+    let (mut known, mut unknown) = (0.0, 0.0);
+    for (term, weight) in findings.terms.iter().zip(weights) {
+        if is_extension(&term.term) {
+            continue;
+        }
+        *(if term.drawers > 0 {
+            &mut known
+        } else {
+            &mut unknown
+        }) += weight;
+    }
+    if known > 0.0 {
+        unknown = unknown.min(known);
+    }
+    known + unknown
 }
 
 /// The weight of a date. It is larger if the question contains little else.
