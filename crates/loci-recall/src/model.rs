@@ -10,9 +10,9 @@ use crate::score::Parts;
 /// The values of a curve at the knots of its feature.
 #[derive(Debug, Clone, Copy)]
 pub struct Curve {
-    /// In a palace of [`SMALL`] drawers or fewer.
+    /// In a palace of 600 drawers or fewer.
     pub small: &'static [f32],
-    /// In a palace of [`LARGE`] drawers or more.
+    /// In a palace of 100,000 drawers or more.
     pub large: &'static [f32],
 }
 
