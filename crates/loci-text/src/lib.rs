@@ -13,6 +13,7 @@ mod wordpiece;
 
 pub use label::opening_label;
 pub use terms::{
-    IndexTerms, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, query_terms,
+    IndexTerms, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, one_typing_error,
+    query_terms,
 };
 pub use wordpiece::{BEGIN, END, TokenId, Tokenizer};

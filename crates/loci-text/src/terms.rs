@@ -11,10 +11,12 @@ mod parts;
 mod query;
 mod stem;
 mod stop;
+mod variants;
 mod walk;
 
 pub use highlight::matching_spans;
 pub use query::{QueryTerm, QueryTerms, query_terms};
+pub use variants::one_typing_error;
 pub use walk::TermKind;
 
 /// The stored terms of a text.

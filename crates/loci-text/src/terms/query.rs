@@ -2,8 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::stem::Stems;
 use super::stop::is_stop_word;
+use super::variants;
 use super::walk::{Term, TermKind, walk};
+
+/// Number of words whose initials are searched as one word.
+const INITIALS: std::ops::RangeInclusive<usize> = 3..=5;
 
 /// One term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +21,8 @@ pub struct QueryTerm {
     pub word: String,
     /// Whether stored terms that begin with it match too.
     pub prefix: bool,
+    /// Other spellings of the word, in their stored form.
+    pub spellings: Vec<String>,
 }
 
 impl QueryTerm {
@@ -36,6 +43,9 @@ pub struct QueryTerms {
     pub left_out: usize,
     /// Whether the query has only stop words. In that case they are its terms.
     pub only_stop_words: bool,
+    /// Initials of words that follow each other, with these words: `slo` for "service level
+    /// objective".
+    pub initials: Vec<(String, String)>,
 }
 
 /// The first `limit` distinct terms of a query. Stop words are dropped unless there are no other
@@ -49,20 +59,25 @@ pub struct QueryTerms {
 pub fn query_terms(query: &str, limit: usize) -> QueryTerms {
     let mut content = Distinct::default();
     let mut stop_words = Distinct::default();
+    let mut initials = Initials::default();
     walk(query, &mut |term| {
         if term.index_only {
             return;
         }
         let is_word = matches!(term.kind, TermKind::Word | TermKind::Part);
         if is_word && is_stop_word(term.folded) {
+            initials.interrupt();
             stop_words.add(term, query, limit);
         } else {
+            initials.add(term);
             content.add(term, query, limit);
         }
     });
     let only_stop_words = content.seen.is_empty() && !stop_words.seen.is_empty();
-    let used = if only_stop_words { stop_words } else { content };
+    let mut used = if only_stop_words { stop_words } else { content };
+    used.find_spellings();
     QueryTerms {
+        initials: initials.found(query),
         left_out: used.seen.len() - used.terms.len(),
         terms: used.terms,
         only_stop_words,
@@ -72,6 +87,8 @@ pub fn query_terms(query: &str, limit: usize) -> QueryTerms {
 #[derive(Default)]
 struct Distinct {
     terms: Vec<QueryTerm>,
+    /// The folded word of each term.
+    folded: Vec<String>,
     seen: HashSet<String>,
 }
 
@@ -87,8 +104,69 @@ impl Distinct {
                 kind: term.kind,
                 word: query.get(term.place.clone()).unwrap_or_default().to_owned(),
                 prefix: is_prefix(term),
+                spellings: Vec::new(),
             });
+            self.folded.push(term.folded.to_owned());
         }
+    }
+
+    /// Finds the other spellings of the terms, after the walker has returned its stems.
+    fn find_spellings(&mut self) {
+        let mut stems = Stems::borrow();
+        for (term, folded) in self.terms.iter_mut().zip(&self.folded) {
+            term.spellings = match term.kind {
+                TermKind::Word | TermKind::Part => variants::spellings(folded, &mut stems),
+                TermKind::Whole => variants::version(&term.term, &term.word)
+                    .into_iter()
+                    .collect(),
+                TermKind::Gram => Vec::new(),
+            };
+            term.spellings.retain(|other| *other != term.term);
+        }
+        stems.give_back();
+    }
+}
+
+/// Collects the words of a query that follow each other without a stop word in between.
+#[derive(Default)]
+struct Initials {
+    /// Runs of words: the first letter and the place of each.
+    runs: Vec<Vec<(char, std::ops::Range<usize>)>>,
+}
+
+impl Initials {
+    fn add(&mut self, term: &Term<'_>) {
+        let first = term.folded.chars().next();
+        let is_word = term.kind == TermKind::Word && term.folded.len() > 1;
+        match first.filter(|first| is_word && first.is_alphabetic()) {
+            Some(first) => match self.runs.last_mut() {
+                Some(run) => run.push((first, term.place.clone())),
+                None => self.runs.push(vec![(first, term.place.clone())]),
+            },
+            None => self.interrupt(),
+        }
+    }
+
+    fn interrupt(&mut self) {
+        self.runs.push(Vec::new());
+    }
+
+    /// The initials of every run of words, and of its parts.
+    fn found(&self, query: &str) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for run in &self.runs {
+            for words in INITIALS.flat_map(|length| run.windows(length)) {
+                let initials: String = words.iter().map(|(first, _)| first).collect();
+                let place = words.first().zip(words.last());
+                let phrase = place.and_then(|(first, last)| query.get(first.1.start..last.1.end));
+                if let Some(phrase) = phrase
+                    && found.iter().all(|(known, _)| *known != initials)
+                {
+                    found.push((initials, phrase.to_owned()));
+                }
+            }
+        }
+        found
     }
 }
 
