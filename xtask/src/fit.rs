@@ -3,7 +3,8 @@
 //!
 //! `sets` makes the data sets, real palaces answer their questions (`loci_bench::collect`), and
 //! `learn` finds the curves under which the evidence of a question is the most probable of its
-//! candidates. `calibrate` turns scores into probabilities. `figures` prints how well they rank, in sample and cross-validated.
+//! candidates. `calibrate` turns scores into probabilities. `figures` prints how well they rank, in
+//! sample and cross-validated.
 
 #![expect(
     clippy::indexing_slicing,
@@ -54,10 +55,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let curves = learn::learn(&sets, |_| true);
     println!("in sample:");
     figures::print(&sets, |_, _| Some(&curves));
-    let by_meaning = calibrate::calibrate(&sets, &curves, true);
-    let by_words = calibrate::calibrate(&sets, &curves, false);
+    let weights = write::AllWeights {
+        by_meaning: calibrate::calibrate(&sets, &curves, true),
+        by_words: calibrate::calibrate(&sets, &curves, false),
+    };
     if !options.dry_run {
-        write::curves(&curves, &by_meaning, &by_words)?;
+        write::curves(&curves, &weights)?;
     }
     Ok(())
 }

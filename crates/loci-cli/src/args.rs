@@ -414,7 +414,8 @@ pub(crate) struct SearchArguments {
     pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
-    /// Leave out hits whose probability of answering the question is below this, from 0 to 1
+    /// Leave out hits whose probability of answering the question is below this, from 0 to 1. By
+    /// default 0.003, but hits with all words of the question stay; 0 shows every hit
     #[arg(long, value_name = "PROBABILITY")]
     pub(crate) min_probability: Option<f32>,
     /// Search this file or folder instead of the palace; the files it reads are kept in a cache

@@ -128,6 +128,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::ListDrawers => "`loci list` shows ids".into(),
         Advice::ListRuns => "`loci runs` lists the recorded runs".into(),
         Advice::ShowSplit => "`loci wings split` shows what is left to do".into(),
+        Advice::ShowImprobable => "`--min-probability 0` shows them".into(),
         Advice::AddDrawers => "`loci add TEXT` or `loci mine PATH` adds the first drawers".into(),
         Advice::QueryFacts => "`loci facts query NAME` shows the facts about a name".into(),
         Advice::ReadDrawer { id } => format!("`loci get{}` shows all of it", argument(id)),
@@ -287,6 +288,10 @@ impl Words for Flags {
 
     fn raise_budget(&self) -> String {
         "raise or omit `--budget`".into()
+    }
+
+    fn allow_improbable(&self) -> String {
+        "`loci search --min-probability 0` shows it".into()
     }
 
     fn read_drawer(&self, id: &str) -> String {

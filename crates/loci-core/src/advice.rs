@@ -40,6 +40,8 @@ pub enum Advice {
         /// Its id.
         id: String,
     },
+    /// Search again and show hits that probably do not answer the question.
+    ShowImprobable,
     /// Query the facts that are known.
     QueryFacts,
     /// Use the embedder that made the vectors, or re-embed all texts.
@@ -180,6 +182,7 @@ impl Advice {
             | Self::NameCollection { .. }
             | Self::ListDrawers
             | Self::ReadDrawer { .. }
+            | Self::ShowImprobable
             | Self::UseEmbedder { .. }
             | Self::AddModel { .. }
             | Self::Import { .. }

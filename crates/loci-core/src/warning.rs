@@ -120,6 +120,13 @@ warnings! {
         /// The words.
         words: Vec<String>,
     };
+    /// No drawer contains a word of the question, so a word with one other letter was searched.
+    "spelling" => Spelling {
+        /// The word as it was typed.
+        word: String,
+        /// The term that was searched instead.
+        searched: String,
+    };
     /// Drawers have a vector of another embedder than that of the collection.
     "not_compared" => NotCompared {
         /// How many.
@@ -529,6 +536,7 @@ impl Warning {
         };
         Some(match self {
             Self::BudgetCut { drawer, .. } => Advice::ReadDrawer { id: drawer.clone() },
+            Self::MinProbability { .. } => Advice::ShowImprobable,
             Self::NotCompared { model, .. } | Self::StandIn { model, .. } => reembed(Some(model)),
             Self::WithoutVector {
                 other_embedder,
@@ -600,6 +608,11 @@ impl Warning {
             Self::StopWords => {
                 "the question contains only very common words; they were searched anyway".into()
             }
+            Self::Spelling { word, searched } => format!(
+                "no drawer contains `{}`; searched `{}` instead",
+                quoted(word),
+                quoted(searched)
+            ),
             Self::CommonWords { limit, words } => format!(
                 "many drawers contain only common words of the question ({}); only the newest {limit} of them were ranked",
                 quoted_list(words.iter().map(String::as_str))
@@ -642,9 +655,9 @@ impl Warning {
             Self::MaxDistance { candidates, limit } => format!(
                 "{candidates} candidate(s) without a word of the question are more distant than {limit} and were left out"
             ),
-            Self::MinProbability { hits, limit } => {
-                format!("{hits} hit(s) with a probability below {limit} were left out")
-            }
+            Self::MinProbability { hits, limit } => format!(
+                "{hits} hit(s) that probably do not answer the question were left out (probability below {limit})"
+            ),
             Self::EmbedderFailed { problem } => format!("{problem}; only words were searched"),
             Self::NoEmbedder => "there is no embedder, so only words were searched".into(),
             Self::CompatibleEmbedder { pinned, used } => format!(

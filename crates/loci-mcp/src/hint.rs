@@ -110,6 +110,7 @@ fn words(advice: &Advice, tools: Tools) -> Option<String> {
         (Advice::ReadDrawer { .. }, Tools::MemPalace) => {
             "mempalace_get_drawer returns all of it".into()
         }
+        (Advice::ShowImprobable, Tools::Loci) => "`min_probability` 0 shows them".into(),
         (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows the facts about a name".into(),
         (Advice::QueryFacts, Tools::MemPalace) => {
             "mempalace_kg_query shows the facts about a name".into()
@@ -188,6 +189,10 @@ impl Words for Arguments {
 
     fn raise_budget(&self) -> String {
         "raise or omit `budget`".into()
+    }
+
+    fn allow_improbable(&self) -> String {
+        "search with `min_probability` 0".into()
     }
 
     fn read_drawer(&self, _: &str) -> String {

@@ -55,6 +55,9 @@ pub trait Words {
     /// How a larger budget is allowed.
     fn raise_budget(&self) -> String;
 
+    /// How improbable hits are allowed.
+    fn allow_improbable(&self) -> String;
+
     /// How the drawer with this id is read.
     fn read_drawer(&self, id: &str) -> String;
 
@@ -73,6 +76,7 @@ pub trait Words {
             }
             Remedy::AllowSameSource => self.allow_same_source(),
             Remedy::RaiseBudget => self.raise_budget(),
+            Remedy::AllowImprobable => self.allow_improbable(),
             Remedy::ReadDrawer => self.read_drawer(id),
             Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
             Remedy::SourceFitsLess => format!(
@@ -133,6 +137,9 @@ pub trait Words {
             Cause::SameSource => "a better hit of the same source is shown instead".into(),
             Cause::OverBudget { rank } => {
                 format!("it is number {rank} but does not fit the budget")
+            }
+            Cause::Improbable { rank } => {
+                format!("it is number {rank} but probably does not answer the question")
             }
             Cause::Outranked { rank, ranked } => format!("it is number {rank} of {ranked}"),
         }

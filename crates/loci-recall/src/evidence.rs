@@ -49,8 +49,21 @@ pub struct ProbedTerm {
     pub word: String,
     /// Its weight relative to a plain word.
     pub weight: f32,
+    /// Why it was searched.
+    pub origin: Origin,
     /// Number of drawers in the whole palace that contain it.
     pub drawers: u64,
+}
+
+/// Why a term was searched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The question contains it, or contains it with a typing error.
+    #[default]
+    Asked,
+    /// It begins with a word of the question, or is another spelling of one. A passage can contain
+    /// everything that was asked without it.
+    Variant,
 }
 
 /// The result of an arm for a drawer.

@@ -15,14 +15,15 @@ pub enum Feature {
     WordsAround,
     /// Share of the question's words that the passage contains, weighted by rarity.
     Coverage,
-    /// The rarest word of the passage in relation to the rarest word of the question.
-    Rarest,
     /// [`Feature::Words`] in relation to the best candidate.
     WordsLead,
-    /// The largest share of the question's words within thirty words of the text.
-    Window,
+    /// The largest share of the question's words within twelve words of the text.
+    Close,
     /// Share of the neighbouring words of the question that are neighbours in the text.
     Pairs,
+    /// Share of the question's words that the text contains in the same form, not only in the same
+    /// stem.
+    Exact,
     /// BM25 of the whole source, as a share of what the question can attain.
     Source,
     /// [`Feature::Source`] in relation to the best candidate.
@@ -51,10 +52,12 @@ pub enum Feature {
     Future,
     /// The logarithm of 1 and the number of its terms.
     Length,
+    /// The number of questions in the text. A question seldom answers another one.
+    Asks,
 }
 
 /// Number of features.
-pub const FEATURES: usize = 21;
+pub const FEATURES: usize = 22;
 
 /// The shape that a curve must have.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,19 +110,13 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         Shape::Rises(0.0, 0.5),
     ),
     define(
-        Feature::Rarest,
-        Part::Words,
-        &[0.0, 0.4, 0.7, 0.9, 1.0],
-        Shape::Rises(0.0, 0.0),
-    ),
-    define(
         Feature::WordsLead,
         Part::Words,
         LEAD,
         Shape::Rises(0.6, 0.6),
     ),
     define(
-        Feature::Window,
+        Feature::Close,
         Part::Words,
         COARSE_SHARE,
         Shape::Rises(0.0, 0.0),
@@ -128,6 +125,12 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         Feature::Pairs,
         Part::Words,
         &[0.0, 0.15, 0.4, 1.0],
+        Shape::Rises(0.0, 0.0),
+    ),
+    define(
+        Feature::Exact,
+        Part::Words,
+        COARSE_SHARE,
         Shape::Rises(0.0, 0.0),
     ),
     define(Feature::Source, Part::Source, SHARE, Shape::Rises(0.5, 0.5)),
@@ -194,6 +197,7 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         &[1.0, 3.0, 4.0, 5.0, 6.0],
         Shape::Free,
     ),
+    define(Feature::Asks, Part::Length, &[0.0, 1.0, 2.0], Shape::Falls),
 ];
 
 const fn define(feature: Feature, part: Part, knots: &'static [f32], shape: Shape) -> Definition {

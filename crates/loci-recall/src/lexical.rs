@@ -7,7 +7,7 @@ use loci_core::{Postings, Result, SearchView, Statistics, TermQuery, Warning};
 use loci_text::TermKind;
 
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
-use crate::evidence::ProbedTerm;
+use crate::evidence::{Origin, ProbedTerm};
 
 /// A term that occurs in more than this share of the drawers does not select candidates if other
 /// terms can. The same holds for a term that occurs in more drawers than the upper bound.
@@ -21,15 +21,27 @@ const MAX_TERMS: usize = 128;
 /// Weight of a longer term with the same beginning, and of a part of a compound word.
 const PREFIX_WEIGHT: f32 = 0.5;
 const PART_WEIGHT: f32 = 0.5;
+/// Weight of another spelling of a word, and of the initials of several words.
+const SPELLING_WEIGHT: f32 = 0.8;
+const INITIALS_WEIGHT: f32 = 0.8;
 /// Minimum length of a prefix, in bytes.
 const PREFIX_BYTES: usize = 3;
+
+/// The word of a question that a term came from.
+#[derive(Debug, Clone)]
+pub(crate) struct AskedWord {
+    pub(crate) word: String,
+    /// The weight of the term relative to a plain word.
+    pub(crate) weight: f32,
+    pub(crate) origin: Origin,
+}
 
 /// The terms of a question, before their postings are read.
 pub(crate) struct Question {
     /// The queries to the postings, one for each entry of `words`.
     pub(crate) terms: Vec<TermQuery>,
-    /// The word that each term came from, and its weight.
-    words: Vec<(String, f32)>,
+    /// The word that each term came from.
+    pub(crate) words: Vec<AskedWord>,
     only_stop_words: bool,
     /// A term in more drawers than this is too common to select candidates.
     pub(crate) common: usize,
@@ -56,20 +68,42 @@ impl Question {
                 TermKind::Part => PART_WEIGHT,
                 _ => 1.0,
             };
-            question.ask(&term.term, &term.word, weight, false);
+            let word = |weight, origin| AskedWord {
+                word: term.word.clone(),
+                weight,
+                origin,
+            };
+            question.ask(&term.term, false, word(weight, Origin::Asked));
             if term.prefix && (term.term.len() >= PREFIX_BYTES || !term.term.is_ascii()) {
-                question.ask(&term.term, &term.word, weight * PREFIX_WEIGHT, true);
+                let longer = word(weight * PREFIX_WEIGHT, Origin::Variant);
+                question.ask(&term.term, true, longer);
             }
+            for spelling in &term.spellings {
+                let other = word(weight * SPELLING_WEIGHT, Origin::Variant);
+                question.ask(spelling, false, other);
+            }
+        }
+        for (initials, phrase) in asked.initials {
+            let word = AskedWord {
+                word: phrase,
+                weight: INITIALS_WEIGHT,
+                origin: Origin::Variant,
+            };
+            question.ask(&initials, false, word);
         }
         question
     }
 
-    fn ask(&mut self, term: &str, word: &str, weight: f32, longer: bool) {
-        self.terms.push(TermQuery {
+    /// Adds a term, unless it is there already.
+    fn ask(&mut self, term: &str, longer: bool, word: AskedWord) {
+        let query = TermQuery {
             term: term.to_owned(),
             longer,
-        });
-        self.words.push((word.to_owned(), weight));
+        };
+        if word.origin == Origin::Asked || !self.terms.contains(&query) {
+            self.terms.push(query);
+            self.words.push(word);
+        }
     }
 }
 
@@ -147,13 +181,13 @@ impl Lexical {
             common: Vec::new(),
         };
         let asked = question.terms.into_iter().zip(question.words);
-        for ((query, (word, weight)), postings) in asked.zip(postings) {
+        for ((query, word), postings) in asked.zip(postings) {
             let at = arm.terms.len();
             let drawers = match &postings {
                 Postings::Listed(records) => records.len() as u64,
                 Postings::TooCommon { drawers } => *drawers,
             };
-            if query.longer && drawers == 0 {
+            if word.origin == Origin::Variant && drawers == 0 {
                 continue;
             }
             arm.terms.push(ProbedTerm {
@@ -162,8 +196,9 @@ impl Lexical {
                 } else {
                     query.term.clone()
                 },
-                word,
-                weight,
+                word: word.word,
+                weight: word.weight,
+                origin: word.origin,
                 drawers,
             });
             match postings {
@@ -172,7 +207,37 @@ impl Lexical {
             }
         }
         arm.sort();
+        arm.replace_by_initials();
         arm
+    }
+
+    /// If no drawer contains any of the words whose initials were found, the initials count as asked
+    /// for, and these words do not.
+    fn replace_by_initials(&mut self) {
+        let of_phrase = |term: &ProbedTerm, phrase: &str| {
+            term.origin == Origin::Asked && phrase.split(' ').any(|word| word == term.word)
+        };
+        for at in 0..self.terms.len() {
+            let Some(initials) = self.terms.get(at).filter(|term| term.word.contains(' ')) else {
+                continue;
+            };
+            let phrase = initials.word.clone();
+            let mut words = self.terms.iter().filter(|term| of_phrase(term, &phrase));
+            if words.any(|word| word.drawers > 0) {
+                continue;
+            }
+            for term in self
+                .terms
+                .iter_mut()
+                .filter(|term| of_phrase(term, &phrase))
+            {
+                term.weight = 0.0;
+            }
+            if let Some(initials) = self.terms.get_mut(at) {
+                initials.origin = Origin::Asked;
+                initials.weight = 1.0;
+            }
+        }
     }
 
     /// Adds the mentions of a term.

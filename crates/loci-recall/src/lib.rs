@@ -22,6 +22,7 @@ mod recall;
 mod score;
 mod search;
 mod similarity;
+mod spelling;
 mod vectors;
 mod verdict;
 mod weights;
@@ -32,18 +33,18 @@ mod words;
 pub use answer::{Answer, Hit, Request};
 pub use budget::count_tokens;
 pub use evidence::{
-    Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm, Role,
-    SourceEvidence,
+    Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Origin, Placed, Probe, ProbeVector,
+    ProbedTerm, Role, SourceEvidence,
 };
 pub use examine::{Candidate, examine};
 pub use explain::{ArmEntry, Explanation, StageNote, TermInfo};
 pub use feature::{DEFINITIONS, Definition, FEATURES, Feature, Features, Shape};
 pub use model::{Curve, segment, share_of_large};
-pub use probability::{CROWD, Common, INPUTS};
+pub use probability::{Common, INPUTS};
 pub use rank::MatchedVia;
 pub use recall::{RecallResult, recall};
 pub use score::{Part, Parts, date_of, start_of, today};
-pub use search::{MAX_HITS, MAX_QUERY_BYTES, search};
+pub use search::{MAX_HITS, MAX_QUERY_BYTES, MIN_PROBABILITY, search};
 pub use verdict::Verdict;
 pub use why_not::{Cause, Condition, Remedy, Stage, WhyNot, why_not};
 pub use words::{LexicalHit, LexicalResult, search_words};

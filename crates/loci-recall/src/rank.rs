@@ -49,18 +49,6 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// How well the content matches, as a sum of shares of the attainable, without speaker and
-    /// date. The verdict is fitted to it.
-    pub(crate) fn content(&self) -> f32 {
-        let parts = [
-            Feature::WordsAround,
-            Feature::Source,
-            Feature::Cosine,
-            Feature::Tokens,
-        ];
-        parts.iter().map(|part| self.features.get(*part)).sum()
-    }
-
     fn score_by(&mut self, model: Model) {
         self.parts = model.parts(&self.features);
     }
@@ -314,8 +302,10 @@ impl Judge for Ranker {
             let text = texts.get(&ranked.record);
             if let Some(text) = text.filter(|_| self.chosen.contains(&ranked.record)) {
                 let placement = windows.of(text);
-                ranked.features.set(Feature::Window, placement.window);
+                ranked.features.set(Feature::Close, placement.close);
                 ranked.features.set(Feature::Pairs, placement.pairs);
+                ranked.features.set(Feature::Exact, placement.exact);
+                ranked.features.set(Feature::Asks, placement.asks);
                 ranked.score_by(model);
             }
         }

@@ -12,6 +12,7 @@ use loci_core::{
 use crate::board::Board;
 use crate::evidence::{Evidence, Findings, Judge, MAX_DEPTH, Probe};
 use crate::lexical::{Lexical, Question};
+use crate::spelling;
 
 /// What [`recall`] returns.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -126,13 +127,19 @@ impl Search<'_> {
         }
         let depth = grown(probe.depth, statistics.drawers);
         let near = grown(probe.near, statistics.drawers);
-        let question = Question::new(probe.query, &statistics, &mut self.warnings);
-        let candidates = self.view.candidates(&CandidateQuery {
+        let mut question = Question::new(probe.query, &statistics, &mut self.warnings);
+        let mut candidates = self.view.candidates(&CandidateQuery {
             terms: &question.terms,
             common: question.common,
             vectors: self.vectors,
             near,
         })?;
+        spelling::correct(
+            self.view,
+            &mut question,
+            &mut candidates.postings,
+            &mut self.warnings,
+        )?;
         let mut lexical = Lexical::new(question, candidates.postings, &statistics);
         lexical.add_newest(self.view, depth.div_ceil(2), &mut self.warnings)?;
         let best = lexical.best(self.view, depth)?;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
-use crate::evidence::{Evidence, Findings, Role};
+use crate::evidence::{Evidence, Findings, Origin, Role};
 use crate::feature::{Feature, Features};
 use crate::weights::{
     AFTER_TERMS, BEFORE_TERMS, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, SOURCE_B, SOURCE_K1, UNDATED,
@@ -121,7 +121,8 @@ impl<'a> Scorer<'a> {
                 names.len() - 1
             });
             word_of.push(at);
-            if let Some(word) = words.get_mut(at) {
+            // Initials stand for several words, which count themselves.
+            if let Some(word) = words.get_mut(at).filter(|_| term.origin == Origin::Asked) {
                 *word = word.max(*weight);
             }
         }
@@ -152,7 +153,6 @@ impl<'a> Scorer<'a> {
         let around = self.bm25(&self.counts_around(evidence, counts), evidence.length);
         features.set(Feature::WordsAround, around);
         features.set(Feature::Coverage, self.coverage(evidence));
-        features.set(Feature::Rarest, self.rarest(evidence));
         // A drawer without a source is its own source.
         let source = match evidence.source {
             Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
@@ -218,17 +218,7 @@ impl<'a> Scorer<'a> {
                 *word = word.max(*weight);
             }
         }
-        covered.iter().sum::<f32>() / total
-    }
-
-    fn rarest(&self, evidence: &Evidence) -> f32 {
-        let best = self.words.iter().copied().fold(0.0, f32::max);
-        if best <= 0.0 {
-            return 0.0;
-        }
-        let terms = evidence.terms.iter();
-        let weights = terms.filter_map(|(term, _)| self.weights.get(*term));
-        weights.copied().fold(0.0, f32::max) / best
+        (covered.iter().sum::<f32>() / total).min(1.0)
     }
 
     /// How near the date of a drawer is to the dates that the question names. More than 1 if the
@@ -286,7 +276,7 @@ pub(crate) fn term_weights(findings: &Findings) -> Vec<f32> {
 pub(crate) fn attainable(findings: &Findings, weights: &[f32]) -> f32 {
     let (mut known, mut unknown) = (0.0, 0.0);
     for (term, weight) in findings.terms.iter().zip(weights) {
-        if is_extension(&term.term) {
+        if term.origin == Origin::Variant {
             continue;
         }
         *(if term.drawers > 0 {
@@ -375,11 +365,6 @@ pub(crate) fn similarity(metric: Metric, distance: f32) -> f32 {
         Metric::Cosine | Metric::Ip => 1.0 - distance,
         Metric::L2 => 1.0 - distance / 2.0,
     }
-}
-
-/// Whether a term only extends a term of the question.
-pub(crate) fn is_extension(term: &str) -> bool {
-    term.ends_with('*')
 }
 
 /// BM25 of each whole source, as a share of the attainable maximum. The number of sources that

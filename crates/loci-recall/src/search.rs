@@ -1,6 +1,6 @@
 //! Search: finds the hits for a question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{
     Collection, Compatibility, Embedder, Error, Metric, OutsideQuery, Recalled, Result, Warning,
@@ -17,11 +17,13 @@ use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
 use crate::score::{Asked, start_of};
 use crate::vectors::query_vectors;
-use crate::verdict::{Verdict, said_by_other};
+use crate::verdict::{Verdict, contains_all, said_by_other};
 use crate::weights::CONTEXT;
 
 /// Maximum number of hits of a search.
 pub const MAX_HITS: usize = 1_000;
+/// Hits that are less probable than this are left out, unless the request has another limit.
+pub const MIN_PROBABILITY: f32 = 0.003;
 /// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// Factor by which a search goes deeper if copies of one text fill its places.
@@ -55,7 +57,7 @@ pub fn search(
     }
     let (ranker, drawers) = (choice.ranker, result.drawers);
     let mut answer = Answer {
-        verdict: Verdict::of(&ranker.findings, &ranker.ranked, run.calibrated()),
+        verdict: Verdict::of(&ranker, run.calibrated()),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
@@ -70,15 +72,7 @@ pub fn search(
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
-    if let Some(limit) = request.min_probability {
-        let before = hits.len();
-        hits.retain(|hit| hit.probability >= limit);
-        if hits.len() < before {
-            let left_out = before - hits.len();
-            let warning = Warning::min_probability(left_out, limit);
-            answer.warnings.push(warning);
-        }
-    }
+    leave_out_improbable(&ranker, &mut hits, request, &mut answer.warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
@@ -288,6 +282,30 @@ fn validate(request: &Request) -> Result<()> {
         return Err(Error::invalid("min-probability", "must be 0 to 1"));
     }
     Ok(())
+}
+
+/// Leaves out hits that probably do not answer the question. Without a limit in the request, a hit
+/// with all words of the question stays: if many drawers contain them, each is improbable.
+fn leave_out_improbable(
+    ranker: &Ranker,
+    hits: &mut Vec<Hit>,
+    request: &Request,
+    warnings: &mut Vec<Warning>,
+) {
+    let limit = request.min_probability.unwrap_or(MIN_PROBABILITY);
+    let complete: HashSet<u64> = match request.min_probability {
+        Some(_) => HashSet::new(),
+        None => {
+            let ranked = ranker.ranked.iter();
+            let complete = ranked.filter(|ranked| contains_all(&ranker.findings, ranked));
+            complete.map(|ranked| ranked.record).collect()
+        }
+    };
+    let before = hits.len();
+    hits.retain(|hit| hit.probability >= limit || complete.contains(&hit.record));
+    if hits.len() < before {
+        warnings.push(Warning::min_probability(before - hits.len(), limit));
+    }
 }
 
 /// Warns about the drawers above the last hit that `by_source` left out.

@@ -36,6 +36,8 @@ pub enum Stage {
     Source,
     /// It did not fit the budget.
     Budget,
+    /// It probably does not answer the question.
+    Probability,
 }
 
 /// A condition of a search that excludes a drawer.
@@ -109,6 +111,11 @@ pub enum Cause {
         /// Its rank after fusion, from 1.
         rank: usize,
     },
+    /// It probably does not answer the question, so it is left out.
+    Improbable {
+        /// Its rank after fusion, from 1.
+        rank: usize,
+    },
     /// Others have a higher score.
     Outranked {
         /// Its rank after fusion, from 1.
@@ -148,6 +155,8 @@ pub enum Remedy {
     AllowSameSource,
     /// Raise the budget, or search without one.
     RaiseBudget,
+    /// Allow improbable hits.
+    AllowImprobable,
     /// Read the drawer by itself.
     ReadDrawer,
     /// Its words match less than those of the last hit: use words that it contains.
@@ -272,10 +281,8 @@ fn follow(
     let Some(at) = of(&ranker.ranked) else {
         answer.stage = Stage::Arms;
         answer.cause = Cause::NotACandidate { depth: usual.depth };
-        answer.remedies = vec![
-            more_hits(collection, embedder, request, record)?,
-            Remedy::UseItsWords,
-        ];
+        answer.remedies = more_hits(collection, embedder, request, record)?;
+        answer.remedies.push(Remedy::UseItsWords);
         return Ok(());
     };
     answer.rank = Some(at + 1);
@@ -305,6 +312,13 @@ fn follow(
         answer.remedies = vec![Remedy::AllowSameSource];
         return Ok(());
     }
+    let with_improbable = search(collection, embedder, &improbable_too(request))?;
+    if with_improbable.hits.iter().any(|hit| hit.record == record) {
+        answer.stage = Stage::Probability;
+        answer.cause = Cause::Improbable { rank: at + 1 };
+        answer.remedies = vec![Remedy::AllowImprobable, Remedy::UseItsWords];
+        return Ok(());
+    }
     if at < request.k && request.budget.is_some() {
         answer.stage = Stage::Budget;
         answer.cause = Cause::OverBudget { rank: at + 1 };
@@ -316,43 +330,53 @@ fn follow(
         rank: at + 1,
         ranked: ranker.ranked.len(),
     };
-    answer.remedies = vec![more_hits(collection, embedder, request, record)?];
+    answer.remedies = more_hits(collection, embedder, request, record)?;
     if let (Some(own), Some(last)) = (answer.parts, answer.last_hit) {
         answer.remedies.extend(weakest(own, last));
     }
     Ok(())
 }
 
+/// The same request without a limit of the probability.
+fn improbable_too(request: &Request) -> Request {
+    Request {
+        min_probability: Some(0.0),
+        ..request.clone()
+    }
+}
+
 /// The number of hits that includes a drawer. It is verified by a search, because more hits also
-/// mean more candidates.
+/// mean more candidates. If the drawer is also improbable, that must be allowed, too.
 fn more_hits(
     collection: &dyn Collection,
     embedder: Option<&dyn Embedder>,
     request: &Request,
     record: u64,
-) -> Result<Remedy> {
+) -> Result<Vec<Remedy>> {
+    let place_in = |request: &Request| -> Result<Option<usize>> {
+        let found = search(collection, embedder, request)?;
+        Ok(found.hits.iter().position(|hit| hit.record == record))
+    };
+    let with = |k: usize, request: &Request| Request {
+        k,
+        ..request.clone()
+    };
+    let all = improbable_too(request);
     let mut k = request.k;
     while k < MAX_HITS {
         k = (k * 2).min(MAX_HITS);
-        let wider = Request {
-            k,
-            ..request.clone()
-        };
-        let found = search(collection, embedder, &wider)?;
-        if let Some(place) = found.hits.iter().position(|hit| hit.record == record) {
-            let fewer = Request {
-                k: place + 1,
-                ..request.clone()
-            };
-            let enough = search(collection, embedder, &fewer)?
-                .hits
-                .iter()
-                .any(|hit| hit.record == record);
-            let k = if enough { place + 1 } else { k };
-            return Ok(Remedy::MoreHits { k });
+        if let Some(place) = place_in(&with(k, &all))? {
+            let fewer = place + 1;
+            let enough = place_in(&with(fewer, &all))?.is_some();
+            let k = if enough { fewer } else { k };
+            let mut remedies = vec![Remedy::MoreHits { k }];
+            if place_in(&with(k, request))?.is_none() {
+                remedies.push(Remedy::AllowImprobable);
+            }
+            return Ok(remedies);
         }
     }
-    Ok(Remedy::NoNumberOfHits { most: MAX_HITS })
+    Ok(vec![Remedy::NoNumberOfHits { most: MAX_HITS }])
 }
 
 /// The remedy for the part of the score that is furthest behind the last hit's.

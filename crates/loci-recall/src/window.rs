@@ -1,10 +1,10 @@
 //! Where the words of a question are in a text: how close together, and which ones side by side.
 
-use crate::evidence::Findings;
-use crate::score::{attainable, is_extension, term_weights};
+use crate::evidence::{Findings, Origin};
+use crate::score::{attainable, term_weights};
 
 /// Number of terms that a window spans.
-const SPAN: usize = 30;
+const SPAN: usize = 12;
 /// Words of the question count as neighbours in the text if at most one term is between them.
 const BESIDE: usize = 2;
 /// Number of bytes of a text that are examined.
@@ -14,18 +14,25 @@ const MAX_BYTES: usize = 16 * 1024;
 pub(crate) struct Windows<'a> {
     /// The terms of the question and their weights, in its order.
     terms: Vec<(&'a str, f32)>,
+    /// The words of the question in lower case, and the weight of each.
+    words: Vec<(String, f32)>,
     attainable: f32,
     /// The sum of the weights of all neighbouring terms.
     pairs: f32,
 }
 
-/// How the words of a question are placed in a text. Both are shares of what is attainable.
+/// How the words of a question are placed in a text. All but the last are shares of what is
+/// attainable.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Placement {
     /// The largest share of the question's words in one window.
-    pub(crate) window: f32,
+    pub(crate) close: f32,
     /// The share of the question's pairs of neighbouring words that are neighbours in the text.
     pub(crate) pairs: f32,
+    /// The share of the question's words that the text contains in the same form.
+    pub(crate) exact: f32,
+    /// The number of question marks.
+    pub(crate) asks: f32,
 }
 
 impl<'a> Windows<'a> {
@@ -33,11 +40,20 @@ impl<'a> Windows<'a> {
         let weights = term_weights(findings);
         let weighted = findings.terms.iter().zip(&weights);
         let terms: Vec<(&str, f32)> = weighted
-            .filter(|(term, _)| !is_extension(&term.term))
+            .filter(|(term, _)| term.origin == Origin::Asked)
             .map(|(term, weight)| (term.term.as_str(), *weight))
             .collect();
         let pairs = terms.iter().zip(terms.iter().skip(1));
+        let mut words: Vec<(String, f32)> = Vec::new();
+        for (term, weight) in findings.terms.iter().zip(&weights) {
+            let word = term.word.to_lowercase();
+            let is_new = words.iter().all(|(known, _)| *known != word);
+            if term.origin == Origin::Asked && is_new {
+                words.push((word, *weight));
+            }
+        }
         Self {
+            words,
             pairs: pairs.map(|(one, other)| one.1.min(other.1)).sum(),
             attainable: attainable(findings, &weights),
             terms,
@@ -48,6 +64,7 @@ impl<'a> Windows<'a> {
         if self.attainable <= 0.0 {
             return Placement::default();
         }
+        let text = start_of(text);
         let mentions = self.mentions(text);
         let pairs = if self.pairs > 0.0 {
             self.beside(&mentions) / self.pairs
@@ -55,18 +72,16 @@ impl<'a> Windows<'a> {
             0.0
         };
         Placement {
-            window: (self.densest(&mentions) / self.attainable).min(1.0),
+            close: (self.densest(&mentions) / self.attainable).min(1.0),
             pairs,
+            exact: self.exact(text),
+            asks: text.bytes().filter(|byte| *byte == b'?').count() as f32,
         }
     }
 
     /// The places of the question's terms in the text, as place and term.
     fn mentions(&self, text: &str) -> Vec<(usize, usize)> {
-        let mut end = text.len().min(MAX_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let joined = loci_text::index_terms(text.get(..end).unwrap_or_default()).joined;
+        let joined = loci_text::index_terms(text).joined;
         let places = joined.split(' ').enumerate();
         places
             .filter_map(|(place, found)| {
@@ -74,6 +89,26 @@ impl<'a> Windows<'a> {
                 Some((place, term))
             })
             .collect()
+    }
+
+    /// The share of the question's words that the text contains in the same form.
+    fn exact(&self, text: &str) -> f32 {
+        let text = text.to_lowercase();
+        let is_inside = |place: usize, word: &str| {
+            let before = text.get(..place).and_then(|text| text.chars().next_back());
+            let after = text.get(place + word.len()..);
+            let after = after.and_then(|text| text.chars().next());
+            before.is_some_and(char::is_alphanumeric) || after.is_some_and(char::is_alphanumeric)
+        };
+        let (mut all, mut found) = (0.0, 0.0);
+        for (word, weight) in &self.words {
+            all += weight;
+            let mut places = memchr::memmem::find_iter(text.as_bytes(), word);
+            if places.any(|place| !is_inside(place, word)) {
+                found += weight;
+            }
+        }
+        if all > 0.0 { found / all } else { 0.0 }
     }
 
     /// The largest sum of weights in a window.
@@ -128,6 +163,15 @@ impl<'a> Windows<'a> {
     }
 }
 
+/// The part of a text that is examined.
+fn start_of(text: &str) -> &str {
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +182,7 @@ mod tests {
             term: (*term).to_owned(),
             word: (*term).to_owned(),
             weight: 1.0,
+            origin: Origin::Asked,
             drawers: 1,
         };
         Findings {
@@ -154,9 +199,28 @@ mod tests {
         let filler = "some filler text here ".repeat(20);
         let close = windows.of(&format!("{filler} a red and old bicycle {filler}"));
         let far = windows.of(&format!("a red one {filler} an old bicycle"));
-        assert!((close.window - 1.0).abs() < 1e-6, "{close:?}");
-        assert!((far.window - 0.5).abs() < 1e-6, "{far:?}");
-        assert_eq!(windows.of("").window.to_bits(), 0);
+        assert!((close.close - 1.0).abs() < 1e-6, "{close:?}");
+        assert!((far.close - 0.5).abs() < 1e-6, "{far:?}");
+        assert_eq!(windows.of("").close.to_bits(), 0);
+    }
+
+    #[test]
+    fn only_the_same_form_of_a_word_is_exact() {
+        let mut findings = findings(&["paint", "bowl"]);
+        findings.terms[0].word = "Painting".to_owned();
+        let windows = Windows::new(&findings);
+        let exact = |text: &str| windows.of(text).exact;
+        assert!((exact("the PAINTING of a bowl") - 1.0).abs() < 1e-6);
+        assert!((exact("she painted a bowl") - 0.5).abs() < 1e-6);
+        assert!(exact("repaintings and bowls").abs() < 1e-6);
+        assert!(exact("").abs() < 1e-6);
+    }
+
+    #[test]
+    fn question_marks_are_counted() {
+        let findings = findings(&["red"]);
+        let asks = Windows::new(&findings).of("red? blue? green.").asks;
+        assert!((asks - 2.0).abs() < 1e-6);
     }
 
     #[test]
@@ -172,6 +236,6 @@ mod tests {
     fn a_text_of_any_length_is_examined_in_bounded_time() {
         let findings = findings(&["needl"]);
         let text = "é".repeat(MAX_BYTES) + " needle";
-        assert!(Windows::new(&findings).of(&text).window < 1e-6);
+        assert!(Windows::new(&findings).of(&text).close < 1e-6);
     }
 }

@@ -1,31 +1,56 @@
-//! Fits the probability that a hit answers the question, by logistic regression.
+//! Fits the probability that a hit answers the question, and that any hit does, by logistic
+//! regression.
 //!
 //! Every question is used twice: with its evidence among the candidates, and without. So half of
-//! the questions have no answer in the palace.
+//! the questions have no answer in the palace. Questions of small palaces are used a second time
+//! with a few candidates, because some palaces hold only a few drawers.
 
 use loci_bench::{Examined, Example};
-use loci_recall::{CROWD, Common, FEATURES, Feature, Features, INPUTS};
+use loci_recall::{Common, Feature, Features, INPUTS};
 
+use super::figures::fold_of;
 use super::learn::{Curves, scores};
 use super::sets::Set;
 
 /// Number of hits of a question that are used.
 const HITS: usize = 10;
+/// Number of other candidates in a palace of a few drawers.
+const FEW: usize = 4;
+/// Weight of the questions with few candidates.
+const WEIGHT_OF_FEW: f64 = 0.2;
 const ITERATIONS: usize = 60;
+/// Folds of the printed reliability.
+const FOLDS: usize = 5;
+/// The inputs of both sides, small and large.
+const BOTH: usize = 2 * INPUTS;
 
-/// Weights of the inputs.
-pub(super) type Weights = [f64; INPUTS];
+/// Weights of the inputs for small and for large palaces.
+pub(super) type Weights = [[f64; INPUTS]; 2];
 
-/// One hit: its inputs, whether it answers the question, and how much it counts.
+/// The weights of both probabilities.
+pub(super) struct Calibrated {
+    /// That a hit answers the question.
+    pub(super) hit: Weights,
+    /// That any hit does.
+    pub(super) any: Weights,
+}
+
+/// One hit, or the best of a question: its inputs, whether it answers the question, and how much it
+/// counts.
+#[derive(Clone)]
 struct Row {
-    inputs: Weights,
+    inputs: [f64; BOTH],
+    is_large: bool,
+    fold: usize,
     answers: bool,
     weight: f64,
 }
 
-/// Fits the probability, with or without the features of meaning, and prints how reliable it is.
-pub(super) fn calibrate(sets: &[Set], curves: &Curves, by_meaning: bool) -> Weights {
-    let mut rows = Vec::new();
+/// Fits both probabilities, with or without the features of meaning, and prints how reliable they
+/// are for questions that the fit has not seen.
+pub(super) fn calibrate(sets: &[Set], curves: &Curves, by_meaning: bool) -> Calibrated {
+    let (mut hits, mut bests) = (Vec::new(), Vec::new());
+    let mut random = fastrand::Rng::with_seed(7);
     for set in sets {
         let questions: Vec<&Examined> = set
             .questions
@@ -42,19 +67,44 @@ pub(super) fn calibrate(sets: &[Set], curves: &Curves, by_meaning: bool) -> Weig
             without
                 .candidates
                 .retain(|candidate| !is_evidence(question, candidate));
-            set_leads(&mut without.candidates);
-            for question in [with, without] {
-                rows.extend(hits(&question, curves, weight));
+            let mut versions = vec![(with, weight), (without, weight)];
+            if question.drawers < 2_000 {
+                let few = |(question, weight): &(Examined, f64)| {
+                    (only_few(question, &mut random), weight * WEIGHT_OF_FEW)
+                };
+                let few: Vec<(Examined, f64)> = versions.iter().map(few).collect();
+                versions.extend(few);
+            }
+            for (mut version, weight) in versions {
+                set_leads(&mut version.candidates);
+                rows(&version, curves, weight, &mut hits, &mut bests);
             }
         }
     }
-    let weights = regress(&rows);
-    println!(
-        "probability, {}:",
-        if by_meaning { "by meaning" } else { "by words" }
-    );
-    print(&rows, &weights);
-    weights
+    let by = if by_meaning { "meaning" } else { "words" };
+    println!("probability of a hit, by {by}:");
+    print_reliability(&hits);
+    println!("probability that the question is answered, by {by}:");
+    print_reliability(&bests);
+    Calibrated {
+        hit: regress(&hits),
+        any: regress(&bests),
+    }
+}
+
+/// The question in a palace that holds its evidence and a few other drawers.
+fn only_few(question: &Examined, random: &mut fastrand::Rng) -> Examined {
+    let mut few = question.clone();
+    let mut others: Vec<usize> = (0..question.candidates.len()).collect();
+    random.shuffle(&mut others);
+    others.truncate(FEW);
+    let mut at = 0;
+    few.candidates.retain(|candidate| {
+        at += 1;
+        is_evidence(question, candidate) || others.contains(&(at - 1))
+    });
+    few.drawers = few.candidates.len() as u64;
+    few
 }
 
 fn is_evidence(question: &Examined, candidate: &Example) -> bool {
@@ -102,36 +152,61 @@ fn set_leads(candidates: &mut [Example]) {
     }
 }
 
-fn hits(question: &Examined, curves: &Curves, weight: f64) -> Vec<Row> {
+/// The rows of the first hits, and of the best.
+fn rows(
+    question: &Examined,
+    curves: &Curves,
+    weight: f64,
+    hits: &mut Vec<Row>,
+    bests: &mut Vec<Row>,
+) {
     let scores = scores(question, curves);
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    let Some(best) = order.first() else {
-        return Vec::new();
+    let features: Vec<Features> = question
+        .candidates
+        .iter()
+        .map(|candidate| Features::from(candidate.features))
+        .collect();
+    let ranked = order.iter().map(|at| (scores[*at] as f32, &features[*at]));
+    let common = Common::new(ranked, question.drawers);
+    let large = f64::from(common.large());
+    let row = |inputs: [f32; INPUTS], answers: bool| {
+        let mut both = [0.0; BOTH];
+        for (at, input) in inputs.into_iter().enumerate() {
+            both[at] = (1.0 - large) * f64::from(input);
+            both[INPUTS + at] = large * f64::from(input);
+        }
+        Row {
+            inputs: both,
+            is_large: question.drawers > 50_000,
+            fold: fold_of(question, FOLDS),
+            answers,
+            weight,
+        }
     };
-    let values: [f32; FEATURES] = question.candidates[*best].features;
-    let crowd = order.get(CROWD - 1).map_or(0.0, |at| scores[*at] as f32);
-    let common = Common::new(&Features::from(values), crowd, question.drawers);
-    let hit = |at: &usize| Row {
-        inputs: common.inputs(scores[*at] as f32).map(f64::from),
-        answers: question.turns.contains(&question.candidates[*at].id),
-        weight,
-    };
-    order.iter().take(HITS).map(hit).collect()
+    let is_answer = |at: &usize| question.turns.contains(&question.candidates[*at].id);
+    for at in order.iter().take(HITS) {
+        hits.push(row(common.inputs(scores[*at] as f32), is_answer(at)));
+    }
+    if !order.is_empty() {
+        bests.push(row(common.inputs_of_best(), order.iter().any(is_answer)));
+    }
 }
 
-fn probability(inputs: &Weights, weights: &Weights) -> f64 {
+fn probability(inputs: &[f64; BOTH], [small, large]: &Weights) -> f64 {
+    let weights = small.iter().chain(large);
     let logit: f64 = inputs.iter().zip(weights).map(|(a, b)| a * b).sum();
     1.0 / (1.0 + (-logit).exp())
 }
 
 /// Newton's method with a little ridge.
 fn regress(rows: &[Row]) -> Weights {
-    let mut weights = [0.0; INPUTS];
+    let mut weights = [[0.0; INPUTS]; 2];
     let total: f64 = rows.iter().map(|row| row.weight).sum();
     for _ in 0..ITERATIONS {
-        let mut slope = [0.0; INPUTS];
-        let mut curvature = [[0.0; INPUTS]; INPUTS];
+        let mut slope = [0.0; BOTH];
+        let mut curvature = [[0.0; BOTH]; BOTH];
         for row in rows {
             let expected = probability(&row.inputs, &weights);
             let actual = f64::from(u8::from(row.answers));
@@ -143,13 +218,13 @@ fn regress(rows: &[Row]) -> Weights {
                 }
             }
         }
-        for a in 0..INPUTS {
+        for a in 0..BOTH {
             let ridge = 1e-6 * total;
-            slope[a] += ridge * weights[a];
+            slope[a] += ridge * weights[a / INPUTS][a % INPUTS];
             curvature[a][a] += ridge;
         }
         let step = solve(curvature, slope);
-        for (weight, step) in weights.iter_mut().zip(step) {
+        for (weight, step) in weights.iter_mut().flatten().zip(step) {
             *weight -= step;
         }
     }
@@ -157,9 +232,9 @@ fn regress(rows: &[Row]) -> Weights {
 }
 
 /// Solves a system of linear equations by elimination.
-fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
-    for pivot in 0..INPUTS {
-        for row in pivot + 1..INPUTS {
+fn solve(mut matrix: [[f64; BOTH]; BOTH], mut right: [f64; BOTH]) -> [f64; BOTH] {
+    for pivot in 0..BOTH {
+        for row in pivot + 1..BOTH {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
             let above = matrix[pivot];
             for (value, above) in matrix[row].iter_mut().zip(above) {
@@ -168,9 +243,9 @@ fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
             right[row] -= factor * right[pivot];
         }
     }
-    let mut solution = [0.0; INPUTS];
-    for row in (0..INPUTS).rev() {
-        let known: f64 = (row + 1..INPUTS)
+    let mut solution = [0.0; BOTH];
+    for row in (0..BOTH).rev() {
+        let known: f64 = (row + 1..BOTH)
             .map(|at| matrix[row][at] * solution[at])
             .sum();
         solution[row] = (right[row] - known) / matrix[row][row];
@@ -178,26 +253,58 @@ fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
     solution
 }
 
-/// Prints the share of answers among the hits of each tenth of the probability.
-fn print(rows: &[Row], weights: &Weights) {
-    for tenth in 0..10 {
-        let (mut count, mut expected, mut actual) = (0.0, 0.0, 0.0);
-        for row in rows {
-            let probability = probability(&row.inputs, weights);
-            if (probability * 10.0) as usize == tenth {
-                count += row.weight;
-                expected += row.weight * probability;
-                actual += row.weight * f64::from(u8::from(row.answers));
+/// Prints the share of answers among the hits of each tenth of the probability, which comes from
+/// the other folds.
+fn print_reliability(rows: &[Row]) {
+    let weights: Vec<Weights> = (0..FOLDS)
+        .map(|fold| {
+            let others = rows.iter().filter(|row| row.fold != fold);
+            regress(&others.cloned().collect::<Vec<_>>())
+        })
+        .collect();
+    for (name, is_large) in [("small palaces", false), ("100,000 drawers", true)] {
+        println!("  {name}:");
+        let of_size: Vec<(&Row, f64)> = rows
+            .iter()
+            .filter(|row| row.is_large == is_large)
+            .map(|row| (row, probability(&row.inputs, &weights[row.fold])))
+            .collect();
+        let total: f64 = of_size.iter().map(|(row, _)| row.weight).sum();
+        for tenth in 0..10 {
+            let (mut count, mut expected, mut actual) = (0.0, 0.0, 0.0);
+            for (row, probability) in &of_size {
+                if ((probability * 10.0) as usize).min(9) == tenth {
+                    count += row.weight;
+                    expected += row.weight * probability;
+                    actual += row.weight * f64::from(u8::from(row.answers));
+                }
             }
+            println!(
+                "    {:.1} to {:.1}: {:4.1} % of rows, expected {:.3}, observed {:.3}",
+                tenth as f64 / 10.0,
+                (tenth + 1) as f64 / 10.0,
+                100.0 * count / total,
+                expected / count.max(1e-12),
+                actual / count.max(1e-12),
+            );
         }
-        let total: f64 = rows.iter().map(|row| row.weight).sum();
-        println!(
-            "  {:.1} to {:.1}: {:4.1} % of hits, expected {:.3}, observed {:.3}",
-            tenth as f64 / 10.0,
-            (tenth + 1) as f64 / 10.0,
-            100.0 * count / total,
-            expected / count.max(1e-12),
-            actual / count.max(1e-12),
-        );
+        for limit in [0.005, 0.01, 0.02, 0.03, 0.05] {
+            let below = |answers: Option<bool>| -> f64 {
+                let rows = of_size.iter().filter(|(row, probability)| {
+                    *probability < limit && answers.is_none_or(|answers| row.answers == answers)
+                });
+                rows.map(|(row, _)| row.weight).sum()
+            };
+            let answers: f64 = of_size
+                .iter()
+                .filter(|(row, _)| row.answers)
+                .map(|(row, _)| row.weight)
+                .sum();
+            println!(
+                "    below {limit}: {:4.1} % of rows, {:.2} % of the answers",
+                100.0 * below(None) / total,
+                100.0 * below(Some(true)) / answers,
+            );
+        }
     }
 }

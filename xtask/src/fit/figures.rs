@@ -103,7 +103,7 @@ pub(super) fn cross_validate(sets: &[Set], folds: usize) {
 }
 
 /// All questions of one conversation are in one fold.
-fn fold_of(question: &Examined, folds: usize) -> usize {
+pub(super) fn fold_of(question: &Examined, folds: usize) -> usize {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(question.case.as_bytes());
     (hasher.finish() % folds as u64) as usize

@@ -106,11 +106,11 @@ pub(super) fn all(options: &Options) -> anyhow::Result<Vec<Set>> {
         set("together", 1.0, Target::Both, together),
         set(
             "each",
-            0.6,
+            0.8,
             Target::Both,
             examine("LongMemEval", &options.longmemeval, false)?,
         ),
-        set("LoCoMo", 2.0, Target::Both, locomo.collect()),
+        set("LoCoMo", 3.0, Target::Both, locomo.collect()),
         set("known, together", 0.3, Target::Turns, known),
         set(
             "known",

@@ -62,6 +62,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Same => "the same text",
         Stage::Source => "the same source",
         Stage::Budget => "the budget",
+        Stage::Probability => "the probability",
     }
 }
 

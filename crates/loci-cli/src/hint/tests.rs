@@ -8,7 +8,7 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 60] = [
+const CODES: [&str; 61] = [
     "another_metric",
     "blank_query",
     "budget_cut",
@@ -61,6 +61,7 @@ const CODES: [&str; 60] = [
     "source_changed",
     "source_damaged",
     "source_missing",
+    "spelling",
     "stand_in",
     "stop_words",
     "truth_went_back",
@@ -306,6 +307,7 @@ fn what_why_not_advises_names_flags_of_the_command_line() {
         (Remedy::AllowDistance, "`--max-distance`"),
         (Remedy::AllowSameSource, "`--by-source`"),
         (Remedy::RaiseBudget, "`--budget`"),
+        (Remedy::AllowImprobable, "--min-probability 0"),
         (Remedy::ReadDrawer, "`loci get d1`"),
         (Remedy::EmbedIt, "`loci reembed"),
         (Remedy::SourceFitsLess, "`--source`"),

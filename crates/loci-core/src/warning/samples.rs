@@ -34,6 +34,10 @@ impl Warning {
             },
             Self::EmptyQuery,
             Self::StopWords,
+            Self::Spelling {
+                word: "Grafanna".into(),
+                searched: "grafana".into(),
+            },
             Self::CommonWords {
                 limit: 1000,
                 words: vec![text("house")],

@@ -40,7 +40,7 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 /// The arguments of a search, which [`request`] reads.
-pub(crate) const ARGUMENTS: [(&str, &str); 9] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 10] = [
     ("query", "string"),
     ("k", "integer"),
     ("wing", "string"),
@@ -49,6 +49,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 9] = [
     ("since", "string"),
     ("before", "string"),
     ("budget", "integer"),
+    ("min_probability", "number"),
     ("collection", "string"),
 ];
 
@@ -61,7 +62,9 @@ pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
     let arguments = &call.arguments;
     let k = arguments.integer("k", 1, MAX_HITS as u64)?;
     let budget = arguments.integer("budget", 1, MOST_TOKENS)?;
+    let min_probability = arguments.number("min_probability", 0.0, 1.0)?;
     Ok(Request {
+        min_probability: min_probability.map(|limit| limit as f32),
         k: k.unwrap_or(HITS) as usize,
         budget: Some(budget.unwrap_or(BUDGET) as usize),
         selection: selection(arguments)?,

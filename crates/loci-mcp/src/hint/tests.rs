@@ -119,6 +119,7 @@ fn what_why_not_advises_an_agent_names_arguments_and_tools_and_no_flag() {
         Remedy::NoNumberOfHits { most: 1_000 },
         Remedy::AllowSameSource,
         Remedy::RaiseBudget,
+        Remedy::AllowImprobable,
         Remedy::ReadDrawer,
         Remedy::WordsFitLess,
         Remedy::SourceFitsLess,

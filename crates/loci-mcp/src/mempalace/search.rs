@@ -30,6 +30,8 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     let question = question::asked(asked);
     let mut request = Request::new(question.text);
     request.k = limit;
+    // MemPalace returns as many results as were asked for, whether they answer or not.
+    request.min_probability = Some(0.0);
     #[expect(clippy::cast_possible_truncation, reason = "a distance needs no more")]
     let max_distance = max_distance as f32;
     request.max_distance = (max_distance > 0.0).then_some(max_distance);

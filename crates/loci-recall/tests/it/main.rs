@@ -10,3 +10,4 @@
 )]
 
 mod ranking;
+mod spelling;

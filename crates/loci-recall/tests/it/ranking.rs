@@ -9,7 +9,7 @@ use loci_recall::{Answer, MatchedVia, Request, search};
 use loci_sqlite::SqliteBackend;
 use serde_json::{Value, json};
 
-struct Scene {
+pub(crate) struct Scene {
     collection: Arc<dyn Collection>,
     embedder: Arc<StaticEmbedder>,
     _backend: SqliteBackend,
@@ -17,7 +17,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(drawers: &[(&str, &str, Value)]) -> Self {
+    pub(crate) fn new(drawers: &[(&str, &str, Value)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let palace = PalaceRef::local(directory.path().join("palace"));
         let embedder = Arc::new(StaticEmbedder::builtin().clone());
@@ -43,7 +43,7 @@ impl Scene {
         }
     }
 
-    fn ask(&self, question: &str) -> Answer {
+    pub(crate) fn ask(&self, question: &str) -> Answer {
         let request = Request {
             today: date(2026, 11, 16),
             ..Request::new(question)
@@ -57,7 +57,7 @@ impl Scene {
     }
 }
 
-fn ids(answer: &Answer) -> Vec<&str> {
+pub(crate) fn ids(answer: &Answer) -> Vec<&str> {
     answer.hits.iter().map(|hit| hit.id.as_str()).collect()
 }
 
