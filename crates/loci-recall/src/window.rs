@@ -66,14 +66,8 @@ impl<'a> Windows<'a> {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let joined = loci_text::index_terms(text.get(..end).unwrap_or_default()).joined;
-        let places = joined.split(' ').enumerate();
-        places
-            .filter_map(|(place, found)| {
-                let term = self.terms.iter().position(|(term, _)| *term == found)?;
-                Some((place, term))
-            })
-            .collect()
+        let terms: Vec<&str> = self.terms.iter().map(|(term, _)| *term).collect();
+        loci_text::term_places(text.get(..end).unwrap_or_default(), &terms)
     }
 
     /// The largest sum of weights in a window.
