@@ -46,6 +46,32 @@ pub fn index_terms(text: &str) -> IndexTerms {
     IndexTerms { joined, count }
 }
 
+/// Which words can have one of some terms: a stem begins with the first byte of its word and is not
+/// longer.
+struct Beginnings {
+    /// The length of the shortest term with each first byte.
+    shortest: [usize; 256],
+}
+
+impl Beginnings {
+    fn of<'a>(terms: impl Iterator<Item = &'a str>) -> Self {
+        let mut shortest = [usize::MAX; 256];
+        for term in terms {
+            let first = term.as_bytes().first().map(|byte| usize::from(*byte));
+            if let Some(shortest) = first.and_then(|first| shortest.get_mut(first)) {
+                *shortest = term.len().min(*shortest);
+            }
+        }
+        Self { shortest }
+    }
+
+    fn admit(&self, word: &str) -> bool {
+        let first = word.as_bytes().first().map(|byte| usize::from(*byte));
+        let shortest = first.and_then(|first| self.shortest.get(first));
+        shortest.is_some_and(|shortest| word.len() >= *shortest)
+    }
+}
+
 /// Where terms occur in a text: the number of the term in [`index_terms`] and the position in
 /// `terms`. Words that cannot have one of the terms are not stemmed, which makes this cheaper than
 /// comparing all terms of the text.
@@ -55,23 +81,11 @@ pub fn index_terms(text: &str) -> IndexTerms {
 /// assert_eq!(places, [(3, 0), (4, 1), (5, 1)]);
 /// ```
 pub fn term_places(text: &str, terms: &[&str]) -> Vec<(usize, usize)> {
-    // A stem begins with the first byte of its word and is not longer.
-    let mut shortest = [usize::MAX; 256];
-    for term in terms {
-        let first = term.as_bytes().first().map(|byte| usize::from(*byte));
-        if let Some(shortest) = first.and_then(|first| shortest.get_mut(first)) {
-            *shortest = term.len().min(*shortest);
-        }
-    }
-    let wants = |word: &str| {
-        let first = word.as_bytes().first().map(|byte| usize::from(*byte));
-        let shortest = first.and_then(|first| shortest.get(first));
-        shortest.is_some_and(|shortest| word.len() >= *shortest)
-    };
+    let beginnings = Beginnings::of(terms.iter().copied());
     let mut places = Vec::new();
     let mut count = 0;
-    walk::walk_where(text, &wants, &mut |term| {
-        if wants(term.text)
+    walk::walk_where(text, &|word| beginnings.admit(word), &mut |term| {
+        if beginnings.admit(term.text)
             && let Some(at) = terms.iter().position(|wanted| *wanted == term.text)
         {
             places.push((count, at));
