@@ -11,6 +11,7 @@ mod dense;
 mod halves;
 mod rows;
 
+pub(crate) use codes::{MOST_CODES, unpack};
 pub(crate) use dense::Packed;
 pub(crate) use halves::half;
 
@@ -72,6 +73,11 @@ dispatch! {
 dispatch! {
     /// Inner product of two rows of 4-bit codes.
     dot_codes => codes::dot, (a: &[u8], b: &[u8]) -> i32
+}
+dispatch! {
+    /// Inner products of a row of at most [`MOST_CODES`] 4-bit codes with several rows that
+    /// [`unpack`] unpacked, one after the other.
+    dots => codes::dots, (row: &[u8], unpacked: &[i16], out: &mut [i32])
 }
 dispatch! {
     /// The values as half-precision numbers, little-endian, two bytes each.

@@ -40,5 +40,7 @@ pub use models::{Added, Change, ModelStore, StoredModel};
 pub use models::{KNOWN_MODELS, KnownModel, Progress, PullLimits};
 #[cfg(feature = "http")]
 pub use remote::{RemoteEmbedder, RemoteOptions, Secret};
-pub use static_embedder::{STATIC_NAME, StaticEmbedder, earlier_tables, is_earlier_table};
+pub use static_embedder::{
+    ComparedTokens, STATIC_NAME, StaticEmbedder, earlier_tables, is_earlier_table,
+};
 pub use table::{Table, TableError, write_table};

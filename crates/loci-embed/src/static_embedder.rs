@@ -64,6 +64,16 @@ pub struct StaticEmbedder {
     mean: Vec<f32>,
 }
 
+/// Tokens that many others are compared with.
+#[derive(Debug, Clone)]
+pub struct ComparedTokens {
+    tokens: Vec<TokenId>,
+    /// The codes of their rows, one row after the other.
+    unpacked: Vec<i16>,
+    /// Their products with the last token.
+    products: Vec<i32>,
+}
+
 impl StaticEmbedder {
     /// The table of this build.
     #[expect(
@@ -135,6 +145,40 @@ impl StaticEmbedder {
     pub fn token_similarity(&self, a: TokenId, b: TokenId) -> f32 {
         let dot = kernels::dot_codes(self.table.row(a), self.table.row(b));
         dot as f32 * self.table.inverse(a) * self.table.inverse(b)
+    }
+
+    /// Prepares tokens that many others are compared with.
+    pub fn compared(&self, tokens: &[TokenId]) -> ComparedTokens {
+        let rows = tokens.iter().map(|token| self.table.row(*token));
+        let unpacked: Vec<i16> = rows.flat_map(kernels::unpack).collect();
+        // A token without a row, or rows that are too long, are compared one by one.
+        let is_whole = unpacked.len() == tokens.len() * 2 * self.table.row(0).len()
+            && unpacked.len() <= tokens.len() * kernels::MOST_CODES;
+        ComparedTokens {
+            unpacked: if is_whole { unpacked } else { Vec::new() },
+            products: vec![0; tokens.len()],
+            tokens: tokens.to_vec(),
+        }
+    }
+
+    /// [`Self::token_similarity`] of each prepared token and this one, which costs a fifth if there
+    /// are several.
+    pub fn token_similarities<'a>(
+        &'a self,
+        compared: &'a mut ComparedTokens,
+        token: TokenId,
+    ) -> impl Iterator<Item = f32> + 'a {
+        let row = self.table.row(token);
+        if compared.unpacked.is_empty() || row.is_empty() {
+            for (product, other) in compared.products.iter_mut().zip(&compared.tokens) {
+                *product = kernels::dot_codes(self.table.row(*other), row);
+            }
+        } else {
+            kernels::dots(row, &compared.unpacked, &mut compared.products);
+        }
+        let inverse = self.table.inverse(token);
+        let products = compared.tokens.iter().zip(&compared.products);
+        products.map(move |(other, dot)| *dot as f32 * self.table.inverse(*other) * inverse)
     }
 
     /// The weight of a token in an average, between 0 and 1, by its rarity.
@@ -242,6 +286,28 @@ mod tests {
         assert!(similarity > embedder.token_similarity(doctor, banana) + 0.2);
         assert!((embedder.token_similarity(banana, banana) - 1.0).abs() < 1e-5);
         assert!(embedder.token_similarity(banana, TokenId::MAX).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn similarities_of_several_tokens_are_those_of_each() {
+        let embedder = StaticEmbedder::builtin();
+        let mut asked = embedder.tokens("doctor physician banana");
+        let others = embedder.tokens("The nurse eats 42 apples, café!");
+        let compare = |asked: &[TokenId]| {
+            let mut compared = embedder.compared(asked);
+            for other in others.iter().copied().chain([TokenId::MAX]) {
+                let found: Vec<f32> = embedder.token_similarities(&mut compared, other).collect();
+                let expected: Vec<f32> = asked
+                    .iter()
+                    .map(|asked| embedder.token_similarity(*asked, other))
+                    .collect();
+                assert_eq!(found, expected, "{other}");
+            }
+        };
+        compare(&asked);
+        compare(&[]);
+        asked.push(TokenId::MAX);
+        compare(&asked);
     }
 
     #[test]

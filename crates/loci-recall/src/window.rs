@@ -81,14 +81,8 @@ impl<'a> Windows<'a> {
 
     /// The places of the question's terms in the text, as place and term.
     fn mentions(&self, text: &str) -> Vec<(usize, usize)> {
-        let joined = loci_text::index_terms(text).joined;
-        let places = joined.split(' ').enumerate();
-        places
-            .filter_map(|(place, found)| {
-                let term = self.terms.iter().position(|(term, _)| *term == found)?;
-                Some((place, term))
-            })
-            .collect()
+        let terms: Vec<&str> = self.terms.iter().map(|(term, _)| *term).collect();
+        loci_text::term_places(text, &terms)
     }
 
     /// The share of the question's words that the text contains in the same form.

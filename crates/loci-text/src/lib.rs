@@ -14,6 +14,6 @@ mod wordpiece;
 pub use label::opening_label;
 pub use terms::{
     IndexTerms, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, one_typing_error,
-    query_terms,
+    query_terms, term_places,
 };
 pub use wordpiece::{BEGIN, END, TokenId, Tokenizer};

@@ -7,6 +7,9 @@ use crate::table::CODE_OFFSET;
 /// at most 30,720.
 const BLOCK_BYTES: usize = 240;
 
+/// The most codes of a row that [`dots`] compares.
+pub(crate) const MOST_CODES: usize = 512;
+
 /// The code in the lower four bits.
 #[expect(
     clippy::inline_always,
@@ -84,9 +87,64 @@ pub(super) fn dot<const FUSED: bool>(a: &[u8], b: &[u8]) -> i32 {
         .sum()
 }
 
+/// The codes of a row as numbers: those of the lower four bits, then those of the upper.
+pub(crate) fn unpack(row: &[u8]) -> Vec<i16> {
+    let bytes = || row.iter().map(|byte| i16::from(*byte));
+    bytes().map(low).chain(bytes().map(high)).collect()
+}
+
+/// Inner products of a row with several rows that are unpacked, one after the other.
+#[expect(
+    clippy::inline_always,
+    reason = "inlined into functions compiled for AVX2"
+)]
+#[inline(always)]
+pub(super) fn dots<const FUSED: bool>(row: &[u8], unpacked: &[i16], out: &mut [i32]) {
+    let mut codes = [0_i16; MOST_CODES];
+    let (first, second) = codes.split_at_mut(row.len().min(MOST_CODES / 2));
+    for ((first, second), byte) in first.iter_mut().zip(second.iter_mut()).zip(row) {
+        let byte = i16::from(*byte);
+        *first = low(byte);
+        *second = high(byte);
+    }
+    let codes = codes.get(..2 * row.len()).unwrap_or_default();
+    for (out, other) in out
+        .iter_mut()
+        .zip(unpacked.chunks_exact(codes.len().max(1)))
+    {
+        let products = codes.iter().zip(other);
+        *out = products
+            .map(|(a, b)| i32::from(*a) * i32::from(*b))
+            .fold(0, i32::wrapping_add);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::kernels::{add_scaled, dot_codes};
+    use super::{MOST_CODES, unpack};
+    use crate::kernels::{add_scaled, dot_codes, dots};
+
+    #[test]
+    fn products_with_several_rows_are_those_with_each() {
+        let row = |length: usize, step: usize| -> Vec<u8> {
+            (0..length).map(|at| (at * step % 256) as u8).collect()
+        };
+        for length in [1, 16, 17, 192, MOST_CODES / 2] {
+            let one = row(length, 7);
+            let others: Vec<Vec<u8>> = [1, 3, 11].map(|step| row(length, step)).into();
+            let unpacked: Vec<i16> = others.iter().flat_map(|other| unpack(other)).collect();
+            let mut products = [0; 3];
+            dots(&one, &unpacked, &mut products);
+            assert_eq!(
+                products.as_slice(),
+                others
+                    .iter()
+                    .map(|other| dot_codes(&one, other))
+                    .collect::<Vec<_>>(),
+                "{length}"
+            );
+        }
+    }
 
     #[test]
     fn rows_are_read_as_two_halves_of_signed_codes() {

@@ -5,34 +5,30 @@ use super::{BLOCK_ROWS, BlockTerms, Component, SignTable, orderly};
 
 const LANES: usize = 32;
 
+/// The sum of a term for each pair of numbers. Several sums are several passes: lanes of two sums
+/// beside each other would not be vectorised.
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
 )]
 #[inline(always)]
-fn fold<T: Component, const N: usize>(
-    query: &[f32],
-    other: &[T],
-    step: impl Fn(&mut [f32; N], f32, f32),
-) -> [f32; N] {
-    let mut lanes = [[0.0_f32; N]; LANES];
+fn sum<T: Component>(query: &[f32], other: &[T], term: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut lanes = [0.0_f32; LANES];
     let (query_chunks, query_rest) = query.as_chunks::<LANES>();
     let (other_chunks, other_rest) = other.as_chunks::<LANES>();
     for (a, b) in query_chunks.iter().zip(other_chunks) {
         for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            step(lane, *a, b.value());
+            *lane += term(*a, b.value());
         }
     }
     for (lane, (a, b)) in lanes.iter_mut().zip(query_rest.iter().zip(other_rest)) {
-        step(lane, *a, b.value());
+        *lane += term(*a, b.value());
     }
     let mut width = LANES / 2;
     while width > 0 {
         let (low, high) = lanes.split_at_mut(width);
         for (low, high) in low.iter_mut().zip(high.iter()) {
-            for (low, high) in low.iter_mut().zip(high) {
-                *low += *high;
-            }
+            *low += *high;
         }
         width /= 2;
     }
@@ -46,11 +42,7 @@ fn fold<T: Component, const N: usize>(
 )]
 #[inline(always)]
 pub(super) fn dot_and_square<T: Component>(query: &[f32], other: &[T]) -> (f32, f32) {
-    let [dot, square] = fold(query, other, |[dot, square], a, b| {
-        *dot += a * b;
-        *square += b * b;
-    });
-    (dot, square)
+    (dot(query, other), sum(query, other, |_, b| b * b))
 }
 
 #[expect(
@@ -59,8 +51,7 @@ pub(super) fn dot_and_square<T: Component>(query: &[f32], other: &[T]) -> (f32, 
 )]
 #[inline(always)]
 pub(super) fn dot<T: Component>(query: &[f32], other: &[T]) -> f32 {
-    let [sum] = fold(query, other, |[sum], a, b| *sum += a * b);
-    sum
+    sum(query, other, |a, b| a * b)
 }
 
 #[expect(
@@ -69,8 +60,7 @@ pub(super) fn dot<T: Component>(query: &[f32], other: &[T]) -> f32 {
 )]
 #[inline(always)]
 pub(super) fn squared_distance<T: Component>(query: &[f32], other: &[T]) -> f32 {
-    let [sum] = fold(query, other, |[sum], a, b| *sum += (a - b) * (a - b));
-    sum
+    sum(query, other, |a, b| (a - b) * (a - b))
 }
 
 pub(super) fn dot_codes(codes: &[u8], query: &[i16]) -> i64 {

@@ -143,13 +143,19 @@ pub(super) fn score_block(
     for (codes, weights) in block.iter().zip(entries) {
         let mut low_bytes = _mm256_setzero_si256();
         let mut high_bytes = _mm256_setzero_si256();
-        for (codes, weights) in codes.iter().zip(weights) {
+        let mut add = |codes: &[u8; 32], weights: &[u8; 32]| {
             let (codes, weights) = (load_32(codes), load_32(weights));
             let low_nibbles = _mm256_and_si256(codes, nibble);
             let high_nibbles = _mm256_and_si256(_mm256_srli_epi16::<4>(codes), nibble);
             low_bytes = _mm256_add_epi8(low_bytes, _mm256_shuffle_epi8(weights, low_nibbles));
             high_bytes = _mm256_add_epi8(high_bytes, _mm256_shuffle_epi8(weights, high_nibbles));
-        }
+        };
+        // Written out, because an iterator over four arrays is not always inlined.
+        let ([first, second, third, fourth], [a, b, c, d]) = (codes, weights);
+        add(first, a);
+        add(second, b);
+        add(third, c);
+        add(fourth, d);
         low.add(low_bytes);
         high.add(high_bytes);
     }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::walk::walk;
+use super::Beginnings;
+use super::walk::walk_where;
 
 /// Byte ranges of the words of `text` that have one of the terms: sorted, merged, on character
 /// boundaries. A term that ends in `*` matches every term that begins with it
@@ -22,9 +23,15 @@ pub fn matching_spans(text: &str, terms: &[&str]) -> Vec<Range<usize>> {
         .filter(|term| !term.is_empty())
         .collect();
     let mut spans: Vec<Range<usize>> = Vec::new();
-    walk(text, &mut |term| {
+    let beginnings = Beginnings::of(
+        terms
+            .iter()
+            .map(|term| term.strip_suffix('*').unwrap_or(term)),
+    );
+    walk_where(text, &|word| beginnings.admit(word), &mut |term| {
         let carries = |prefix: &&str| term.text.starts_with(prefix);
-        if exact.contains(term.text) || prefixes.iter().any(carries) {
+        let matches = exact.contains(term.text) || prefixes.iter().any(carries);
+        if matches && !term.text.is_empty() {
             spans.push(term.place.clone());
         }
     });

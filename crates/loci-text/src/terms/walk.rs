@@ -40,6 +40,16 @@ pub(super) struct Term<'a> {
 
 /// Calls `take` with each term of `text`, ordered by the end of the term.
 pub(super) fn walk(text: &str, take: &mut impl FnMut(&Term<'_>)) {
+    walk_where(text, &|_| true, take);
+}
+
+/// The same, but folded words that `wants` refuses are not stemmed. Their terms have an empty
+/// `text`.
+pub(super) fn walk_where(
+    text: &str,
+    wants: &impl Fn(&str) -> bool,
+    take: &mut impl FnMut(&Term<'_>),
+) {
     let mut walker = Walker {
         text,
         at: 0,
@@ -47,19 +57,21 @@ pub(super) fn walk(text: &str, take: &mut impl FnMut(&Term<'_>)) {
         word: String::new(),
         run: String::new(),
         parts: Parts::default(),
+        wants,
         take,
     };
     walker.walk();
     walker.stems.give_back();
 }
 
-struct Walker<'a, F> {
+struct Walker<'a, W, F> {
     text: &'a str,
     at: usize,
     stems: Stems,
     word: String,
     run: String,
     parts: Parts,
+    wants: &'a W,
     take: &'a mut F,
 }
 
@@ -100,7 +112,7 @@ enum Joint {
     Slash,
 }
 
-impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
+impl<W: Fn(&str) -> bool, F: FnMut(&Term<'_>)> Walker<'_, W, F> {
     fn walk(&mut self) {
         let mut component = Whole::default();
         let mut chunk = Whole::default();
@@ -232,7 +244,7 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
             };
             // A single letter carries no information if it is only a part.
             if alone || self.run.chars().nth(1).is_some() {
-                give(&self.run, kind, place, &mut self.stems, self.take);
+                self.give_run(kind, place);
             }
             return;
         }
@@ -245,36 +257,25 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
             self.run.push_str(&self.word);
             if self.word.chars().nth(1).is_some() {
                 let place = place.start + part.start..place.start + part.end;
-                give(
-                    &self.word,
-                    TermKind::Part,
-                    place,
-                    &mut self.stems,
-                    self.take,
-                );
+                let stems = (self.wants)(&self.word).then_some(&mut self.stems);
+                give(&self.word, TermKind::Part, place, stems, self.take);
             }
         }
         let length = super::fold::head(&self.run, LONGEST_TERM).len();
         self.run.truncate(length);
-        give(
-            &self.run,
-            TermKind::Whole,
-            place,
-            &mut self.stems,
-            self.take,
-        );
+        self.give_run(TermKind::Whole, place);
+    }
+
+    fn give_run(&mut self, kind: TermKind, place: Range<usize>) {
+        let stems = (self.wants)(&self.run).then_some(&mut self.stems);
+        give(&self.run, kind, place, stems, self.take);
     }
 
     fn take_whole(&mut self, whole: &Whole, end: usize) {
         if whole.is_compound() {
             let place = whole.start..end;
-            give(
-                &whole.folded,
-                TermKind::Whole,
-                place,
-                &mut self.stems,
-                self.take,
-            );
+            let stems = (self.wants)(&whole.folded).then_some(&mut self.stems);
+            give(&whole.folded, TermKind::Whole, place, stems, self.take);
         }
     }
 
@@ -328,12 +329,12 @@ fn give(
     folded: &str,
     kind: TermKind,
     place: Range<usize>,
-    stems: &mut Stems,
+    stems: Option<&mut Stems>,
     take: &mut impl FnMut(&Term<'_>),
 ) {
     if !folded.is_empty() {
         take(&Term {
-            text: stems.stem(folded),
+            text: stems.map_or("", |stems| stems.stem(folded)),
             folded,
             kind,
             place,

@@ -1,8 +1,5 @@
 //! The vocabulary of pieces, and the map from text to id.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 /// The number of a token in the vocabulary.
 pub type TokenId = u16;
 
@@ -22,24 +19,25 @@ pub(super) const SPECIALS: [(&str, TokenId); 5] = [
     ("[MASK]", 103),
 ];
 
-type Map<'a> = HashMap<&'a str, TokenId, BuildHasherDefault<Multiply>>;
-
-/// Two maps: pieces that begin a word, and pieces that continue one.
+/// The tokens, and a hash table of their numbers. Every process that searches builds it, so that it
+/// is filled in one pass, without growing.
 #[derive(Debug)]
 pub(super) struct Vocabulary<'a> {
     tokens: Vec<&'a str>,
-    first: Map<'a>,
-    rest: Map<'a>,
+    /// Numbers plus 1, at the hash of the piece or after it; 0 is free. Some slots are always free.
+    slots: Vec<TokenId>,
     longest_bytes: usize,
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Parses one token per line. The line number is the id of the token.
+    /// Parses one token per line. The line number is the id of the token. Of equal tokens, the first
+    /// counts.
     pub(super) fn new(lines: &'a str) -> Self {
-        let tokens: Vec<&str> = lines.lines().collect();
+        let mut tokens: Vec<&str> = lines.lines().collect();
+        tokens.truncate(usize::from(TokenId::MAX));
+        let slots = (2 * tokens.len()).next_power_of_two();
         let mut made = Self {
-            first: Map::with_capacity_and_hasher(tokens.len(), BuildHasherDefault::default()),
-            rest: Map::with_capacity_and_hasher(tokens.len() / 4, BuildHasherDefault::default()),
+            slots: vec![0; slots],
             longest_bytes: tokens
                 .iter()
                 .map(|token| token.len())
@@ -47,11 +45,16 @@ impl<'a> Vocabulary<'a> {
                 .unwrap_or_default(),
             tokens,
         };
-        for (token, id) in made.tokens.iter().zip(0..=TokenId::MAX) {
-            match token.strip_prefix("##") {
-                Some(piece) if !piece.is_empty() => made.rest.insert(piece, id),
-                _ => made.first.insert(token, id),
-            };
+        for (token, number) in made.tokens.iter().zip(1..=TokenId::MAX) {
+            let (piece, continues) = piece_of(token);
+            let mut at = hash(piece, continues);
+            while let Some(slot) = made.slots.get_mut(at & (slots - 1)) {
+                if *slot == 0 {
+                    *slot = number;
+                    break;
+                }
+                at += 1;
+            }
         }
         made
     }
@@ -66,48 +69,53 @@ impl<'a> Vocabulary<'a> {
 
     /// The token of this whole word.
     pub(super) fn first(&self, word: &str) -> Option<TokenId> {
-        self.first.get(word).copied()
+        self.find(word, false)
     }
 
     /// The longest token that `text` begins with, and its length in bytes.
     pub(super) fn longest(&self, text: &str, continues: bool) -> Option<(TokenId, usize)> {
-        let map = if continues { &self.rest } else { &self.first };
         (1..=text.len().min(self.longest_bytes))
             .rev()
             .filter_map(|length| Some((text.get(..length)?, length)))
-            .find_map(|(piece, length)| Some((*map.get(piece)?, length)))
+            .find_map(|(piece, length)| Some((self.find(piece, continues)?, length)))
+    }
+
+    fn find(&self, piece: &str, continues: bool) -> Option<TokenId> {
+        let mut at = hash(piece, continues);
+        loop {
+            let id = self
+                .slots
+                .get(at & self.slots.len().checked_sub(1)?)?
+                .checked_sub(1)?;
+            if piece_of(self.token(id)?) == (piece, continues) {
+                return Some(id);
+            }
+            at += 1;
+        }
+    }
+}
+
+/// The text of a token, and whether it continues a word.
+fn piece_of(token: &str) -> (&str, bool) {
+    match token.strip_prefix("##") {
+        Some(piece) if !piece.is_empty() => (piece, true),
+        _ => (token, false),
     }
 }
 
 /// A short multiplicative hash. The keys are our own vocabulary, so nobody can choose colliding
 /// ones.
-#[derive(Debug, Default)]
-pub(super) struct Multiply(u64);
-
-impl Multiply {
-    fn mix(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
-impl Hasher for Multiply {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.mix(u64::from_le_bytes(*word));
-        }
-        let mut last = rest.len() as u64;
-        for byte in rest {
-            last = last << 8 | u64::from(*byte);
-        }
-        self.mix(last);
-    }
-
-    fn write_u8(&mut self, _end_of_str: u8) {}
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
-    }
+fn hash(piece: &str, continues: bool) -> usize {
+    let mix =
+        |sum: u64, value: u64| (sum.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let (words, rest) = piece.as_bytes().as_chunks::<8>();
+    let sum = words.iter().fold(u64::from(continues), |sum, word| {
+        mix(sum, u64::from_le_bytes(*word))
+    });
+    let last = rest
+        .iter()
+        .fold(rest.len() as u64, |last, byte| last << 8 | u64::from(*byte));
+    (mix(sum, last) >> 32) as usize
 }
 
 #[cfg(test)]
@@ -121,5 +129,19 @@ mod tests {
         for (name, id) in SPECIALS {
             assert_eq!(vocabulary.first(name), Some(id));
         }
+    }
+
+    #[test]
+    fn every_token_is_found_under_its_own_number_and_nothing_else_is() {
+        let vocabulary = Vocabulary::new(include_str!("../../data/vocab.txt"));
+        for (token, id) in vocabulary.tokens.iter().zip(0..) {
+            let (piece, continues) = piece_of(token);
+            assert_eq!(vocabulary.find(piece, continues), Some(id), "{token}");
+            assert_ne!(vocabulary.find(piece, !continues), Some(id), "{token}");
+        }
+        for unknown in ["", "##", "##ing", "quaggaquagga", "the "] {
+            assert_eq!(vocabulary.first(unknown), None, "{unknown}");
+        }
+        assert_eq!(Vocabulary::new("").first("a"), None);
     }
 }
