@@ -12,6 +12,7 @@
 
 use std::sync::OnceLock;
 
+use loci_core::byte_vector::round_to_bytes;
 use loci_core::{Compatibility, Embedder, EmbedderIdentity, Result};
 
 use crate::kernels;
@@ -171,8 +172,14 @@ impl Embedder for StaticEmbedder {
         self.identity()
     }
 
+    /// The vectors to store. They are rounded, so that a backend can store a byte per number.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+        let rounded = |text: &&str| {
+            let mut vector = self.embed_one(text);
+            round_to_bytes(&mut vector);
+            vector
+        };
+        Ok(texts.iter().map(rounded).collect())
     }
 
     fn compatibility(&self, other: &EmbedderIdentity) -> Compatibility {
@@ -189,7 +196,7 @@ impl Embedder for StaticEmbedder {
         if space.name == MINILM_NAME {
             return Ok(texts.iter().map(|text| self.embed_centred(text)).collect());
         }
-        self.embed(texts)
+        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
     }
 }
 

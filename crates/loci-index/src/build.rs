@@ -15,6 +15,7 @@ use crate::digest::ContentDigest;
 use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout};
 use crate::registration::{Identity, Registration, new_name, temporary_name};
+use crate::stored_vector::StoredVector;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -92,7 +93,8 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Adds a row with its vector (little-endian f32). Rows must be strictly ascending.
+    /// Adds a row with its vector as stored ([`vector_to_bytes`](crate::vector_to_bytes)). Rows must
+    /// be strictly ascending.
     pub fn push(&mut self, row: u64, vector_bytes: &[u8]) -> Result<()> {
         let refuse = |problem: String| Err(Error::invalid(format!("vector of row {row}"), problem));
         if let Some(last) = self.rows.last()
@@ -100,17 +102,17 @@ impl Builder {
         {
             return refuse(format!("it must be greater than row {last}"));
         }
-        let (numbers, rest) = vector_bytes.as_chunks::<4>();
-        if !rest.is_empty() || numbers.len() != self.spec.dimension {
+        let stored = StoredVector::parse(vector_bytes)
+            .filter(|stored| stored.dimension() == self.spec.dimension);
+        let Some(stored) = stored else {
             return refuse(format!(
                 "{} bytes are not {} numbers",
                 vector_bytes.len(),
                 self.spec.dimension
             ));
-        }
+        };
         self.vector.clear();
-        self.vector
-            .extend(numbers.iter().map(|number| f32::from_le_bytes(*number)));
+        stored.read_into(&mut self.vector);
         if let Some(at) = self.vector.iter().position(|number| !number.is_finite()) {
             return refuse(format!("the number at position {at} is not finite"));
         }

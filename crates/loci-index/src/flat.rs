@@ -20,6 +20,7 @@ use crate::registration::Registration;
 use crate::shortlist::Shortlist;
 use crate::slots::{SlotSet, find_row};
 use crate::stored_codes::{MOST_IN_MEMORY, StoredCodes};
+use crate::stored_vector::vector_from_bytes;
 
 /// Number of rows ahead whose 8-bit codes are prefetched.
 const PREFETCH_ROWS: usize = 6;
@@ -302,17 +303,12 @@ impl VectorIndex for Flat {
 
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool> {
         let slot = self.slot(row)?;
-        let (numbers, rest) = vector_bytes.as_chunks::<4>();
-        let mut vector: Vec<f32> = numbers
-            .iter()
-            .map(|number| f32::from_le_bytes(*number))
-            .collect();
-        if !rest.is_empty()
-            || vector.len() != self.registration.dimension
-            || vector.iter().any(|number| !number.is_finite())
-        {
+        let is_fit = |vector: &Vec<f32>| {
+            vector.len() == self.registration.dimension && vector.iter().all(|x| x.is_finite())
+        };
+        let Some(mut vector) = vector_from_bytes(vector_bytes).filter(is_fit) else {
             return Some(false);
-        }
+        };
         let mut row = RowCodes::default();
         self.encoder.encode(&mut vector, &mut row);
         let same = |stored: &[f32], computed: f32| {
