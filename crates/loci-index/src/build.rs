@@ -1,4 +1,4 @@
-//! Writes a snapshot file. The 8-bit codes stream to disk, and the rest (about 70 bytes per row at
+//! Writes a snapshot file. The codes stream to disk, and the rest (about 70 bytes per row at
 //! 384 dimensions) stays in memory until the end. The header is written last, so an unfinished file
 //! has none.
 
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::codes::{Encoder, RowCodes, bit_dimension};
 use crate::digest::ContentDigest;
 use crate::kernels::BLOCK_ROWS;
-use crate::layout::{HEADER_BYTES, Header, Layout};
+use crate::layout::{HEADER_BYTES, Header, Version};
 use crate::registration::{Identity, Registration, new_name, temporary_name};
 use crate::stored_vector::StoredVector;
 
@@ -40,6 +40,7 @@ pub struct Builder {
     name: String,
     temporary: Temporary,
     spec: BuildSpec,
+    version: Version,
     encoder: Encoder,
     digest: ContentDigest,
     codes: Sink,
@@ -57,6 +58,16 @@ impl Builder {
     /// is any number of vectors, concatenated. The codes are relative to their mean. A few thousand
     /// vectors are enough; without any, recall is lower.
     pub fn create(directory: &Path, spec: BuildSpec, sample: &[f32]) -> Result<Self> {
+        Self::of_version(Version::NEWEST, directory, spec, sample)
+    }
+
+    /// Creates a file of one of the versions that are read.
+    pub(crate) fn of_version(
+        version: Version,
+        directory: &Path,
+        spec: BuildSpec,
+        sample: &[f32],
+    ) -> Result<Self> {
         if spec.dimension == 0 || spec.dimension > MAX_DIMENSION {
             return Err(Error::invalid(
                 "dimension",
@@ -77,7 +88,13 @@ impl Builder {
                 renamed: false,
             },
             spec,
-            encoder: Encoder::from_sample(spec.metric, spec.dimension, sample),
+            version,
+            encoder: Encoder::from_sample(
+                spec.metric,
+                version.width(spec.dimension),
+                spec.dimension,
+                sample,
+            ),
             digest: ContentDigest::new(),
             codes: Sink::new(file),
             rows: Vec::new(),
@@ -155,6 +172,7 @@ impl Builder {
             .flat_map(|number| number.to_le_bytes())
             .collect();
         let header = Header {
+            version: self.version,
             identity: self.spec.identity,
             covered: self.spec.covered,
             count: self.rows.len() as u64,
@@ -169,7 +187,7 @@ impl Builder {
         let (header, header_bytes) = outcome.map_err(|source| self.write_error(source))?;
         self.publish()?;
         Ok(Registration {
-            bytes: Layout::new(header.count, header.dimension).map_or(0, |layout| layout.bytes),
+            bytes: header.layout().map_or(0, |layout| layout.bytes),
             checksum: xxh3_64(&header_bytes),
             name: self.name,
             identity: header.identity,

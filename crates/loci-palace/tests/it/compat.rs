@@ -205,7 +205,7 @@ fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
                 .unwrap()
                 .state
                 .format,
-            8
+            9
         );
         let verified = palace
             .verify(&loci_palace::verify::Request { deep: true })
@@ -232,7 +232,7 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
             .status(&loci_palace::status::Request::default())
             .unwrap()
             .state;
-        assert_eq!((state.format, state.facts, state.links), (8, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (9, 3, 1));
         assert!(
             palace
                 .verify(&loci_palace::verify::Request { deep: true })

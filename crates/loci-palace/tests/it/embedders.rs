@@ -50,10 +50,7 @@ pub(crate) fn apart(path: &Path) -> BTreeMap<String, Vec<f32>> {
         .unwrap()
         .query_map([], |row| {
             let bytes: Vec<u8> = row.get(1)?;
-            let (numbers, rest) = bytes.as_chunks::<4>();
-            assert!(rest.is_empty());
-            let vector = numbers.iter().map(|n| f32::from_le_bytes(*n)).collect();
-            Ok((row.get(0)?, vector))
+            Ok((row.get(0)?, loci_index::vector_from_bytes(&bytes).unwrap()))
         })
         .unwrap()
         .collect::<rusqlite::Result<_>>()
