@@ -202,6 +202,8 @@ impl Embedder for StaticEmbedder {
 
 #[cfg(test)]
 mod tests {
+    use loci_core::byte_vector::ByteCodes;
+
     use super::*;
 
     fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -279,6 +281,31 @@ mod tests {
             ];
             for other in unknown {
                 assert_eq!(embedder.compatibility(&other), Compatibility::Foreign);
+            }
+        }
+    }
+
+    #[test]
+    fn stored_vectors_fit_into_a_byte_per_number_and_queries_are_not_rounded() {
+        let embedder = StaticEmbedder::builtin();
+        let texts = [
+            "palace",
+            "a cat sat on the mat",
+            "日本語",
+            "quarterly tax report",
+            "",
+        ];
+        let stored = embedder.embed(&texts).unwrap();
+        let queries = embedder
+            .embed_queries(&texts, &embedder.identity())
+            .unwrap();
+        for ((text, stored), query) in texts.iter().zip(&stored).zip(&queries) {
+            assert!(ByteCodes::exact(stored).is_some(), "{text}");
+            assert_eq!(*query, embedder.embed_one(text));
+            if !text.is_empty() {
+                assert!(ByteCodes::exact(query).is_none(), "{text}");
+                let norm = cosine(stored, stored).sqrt();
+                assert!(cosine(stored, query) / norm > 0.9998, "{text}");
             }
         }
     }

@@ -59,7 +59,10 @@ pub fn vector_to_bytes(vector: &[f32]) -> Vec<u8> {
     };
     match codes {
         Some(ByteCodes { scale, codes }) => [&[CODES], &scale.to_le_bytes()[..], &codes].concat(),
-        None => vector.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        None => vector
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect(),
     }
 }
 
@@ -105,7 +108,10 @@ mod tests {
         assert_eq!(stored_dimension(&codes), Some(8));
         for length in [1, 2, 3, 6, 7, 10, 11] {
             let cut = &codes[..length];
-            assert_eq!((vector_from_bytes(cut), stored_dimension(cut)), (None, None));
+            assert_eq!(
+                (vector_from_bytes(cut), stored_dimension(cut)),
+                (None, None)
+            );
         }
         // Four bytes are one number, nine are codes of four: another dimension, which is refused.
         assert_eq!(stored_dimension(&codes[..4]), Some(1));

@@ -123,7 +123,8 @@ fn codes_that_change_in_the_file_are_not_used_and_the_next_warm_reports_them() {
         |file| {
             // Every row of the codes, which come first.
             file.seek(SeekFrom::Start(5_000)).unwrap();
-            file.write_all(&vec![7; COUNT * DIMENSION / 2 - 5_000]).unwrap();
+            file.write_all(&vec![7; COUNT * DIMENSION / 2 - 5_000])
+                .unwrap();
         },
     ];
     for harm in harms {

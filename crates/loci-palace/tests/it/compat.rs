@@ -190,7 +190,9 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
 
 #[test]
 fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
-    for name in ["format-4", "format-5", "format-6", "format-7", "format-8"] {
+    for name in [
+        "format-4", "format-5", "format-6", "format-7", "format-8", "format-9",
+    ] {
         let (_directory, palace) = opened(name);
         let post = palace.collection("post", false).unwrap();
         let ledger = post.ledger().unwrap();

@@ -109,7 +109,7 @@ fn a_vector_of_a_caller_or_of_another_model_comes_back_bit_for_bit() {
     let path = directory.path().join("palace");
     let palace = open(&path);
     let collection = palace.collection("given", true).unwrap();
-    let mut rng = Rng::new(9);
+    let mut rng = Rng(9);
     let mut vectors: BTreeMap<String, Vec<f32>> = (0..20)
         .map(|n| (format!("r{n}"), rng.vector(384)))
         .collect();

@@ -3,8 +3,8 @@
 
 use std::hash::Hasher;
 
-pub(crate) use loci_index::{vector_from_bytes, vector_to_bytes};
 use loci_core::{KeyTest, MetaValue, Metadata};
+pub(crate) use loci_index::{vector_from_bytes, vector_to_bytes};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::Xxh3;

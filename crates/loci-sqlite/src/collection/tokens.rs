@@ -36,7 +36,10 @@ pub(super) fn to_pairs(tokens: &[u16]) -> Vec<u8> {
 pub(super) fn from_bytes(bytes: &[u8]) -> Vec<u16> {
     if bytes.len().is_multiple_of(2) {
         let (tokens, _) = bytes.as_chunks::<2>();
-        return tokens.iter().map(|token| u16::from_le_bytes(*token)).collect();
+        return tokens
+            .iter()
+            .map(|token| u16::from_le_bytes(*token))
+            .collect();
     }
     let mut tokens = Vec::with_capacity(bytes.len());
     let (mut next, mut step, mut shift) = (0_u32, 0_u32, 0_u32);
@@ -46,7 +49,9 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Vec<u16> {
             shift = (shift + 7).min(21);
             continue;
         }
-        let Some(token) = (next + step).checked_sub(1).and_then(|token| u16::try_from(token).ok())
+        let Some(token) = (next + step)
+            .checked_sub(1)
+            .and_then(|token| u16::try_from(token).ok())
         else {
             break;
         };

@@ -95,7 +95,10 @@ fn judge(
         return Ok(Some((
             "damaged",
             id,
-            format!("the {} bytes of the vector are none of this collection", bytes.len()),
+            format!(
+                "the {} bytes of the vector are none of this collection",
+                bytes.len()
+            ),
         )));
     }
     let passage = Passage::derive(collection.id, stored.text.as_deref(), &metadata);
