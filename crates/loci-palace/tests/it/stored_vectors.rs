@@ -117,7 +117,7 @@ fn a_vector_of_a_caller_or_of_another_model_comes_back_bit_for_bit() {
     let mut near = static_vector(&palace, "rye bread");
     near[7] = f32::from_bits(near[7].to_bits() ^ 1);
     vectors.insert("near".into(), near);
-    vectors.insert("whole".into(), (0..384).map(|n| (n % 100) as f32).collect());
+    vectors.insert("whole".into(), (0..384).map(|n| (n % 128) as f32).collect());
     let mut signed = vec![0.0; 384];
     signed[3] = -0.0;
     vectors.insert("signed".into(), signed);
