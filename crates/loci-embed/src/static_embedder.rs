@@ -12,6 +12,7 @@
 
 use std::sync::OnceLock;
 
+use loci_core::byte_vector::round_to_bytes;
 use loci_core::{Compatibility, Embedder, EmbedderIdentity, Result};
 
 use crate::kernels;
@@ -215,8 +216,14 @@ impl Embedder for StaticEmbedder {
         self.identity()
     }
 
+    /// The vectors to store. They are rounded, so that a backend can store a byte per number.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+        let rounded = |text: &&str| {
+            let mut vector = self.embed_one(text);
+            round_to_bytes(&mut vector);
+            vector
+        };
+        Ok(texts.iter().map(rounded).collect())
     }
 
     fn compatibility(&self, other: &EmbedderIdentity) -> Compatibility {
@@ -233,12 +240,14 @@ impl Embedder for StaticEmbedder {
         if space.name == MINILM_NAME {
             return Ok(texts.iter().map(|text| self.embed_centred(text)).collect());
         }
-        self.embed(texts)
+        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use loci_core::byte_vector::ByteCodes;
+
     use super::*;
 
     fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -338,6 +347,31 @@ mod tests {
             ];
             for other in unknown {
                 assert_eq!(embedder.compatibility(&other), Compatibility::Foreign);
+            }
+        }
+    }
+
+    #[test]
+    fn stored_vectors_fit_into_a_byte_per_number_and_queries_are_not_rounded() {
+        let embedder = StaticEmbedder::builtin();
+        let texts = [
+            "palace",
+            "a cat sat on the mat",
+            "日本語",
+            "quarterly tax report",
+            "",
+        ];
+        let stored = embedder.embed(&texts).unwrap();
+        let queries = embedder
+            .embed_queries(&texts, &embedder.identity())
+            .unwrap();
+        for ((text, stored), query) in texts.iter().zip(&stored).zip(&queries) {
+            assert!(ByteCodes::exact(stored).is_some(), "{text}");
+            assert_eq!(*query, embedder.embed_one(text));
+            if !text.is_empty() {
+                assert!(ByteCodes::exact(query).is_none(), "{text}");
+                let norm = cosine(stored, stored).sqrt();
+                assert!(cosine(stored, query) / norm > 0.9998, "{text}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Writes a snapshot file. The 8-bit codes stream to disk, and the rest (about 70 bytes per row at
+//! Writes a snapshot file. The codes stream to disk, and the rest (about 70 bytes per row at
 //! 384 dimensions) stays in memory until the end. The header is written last, so an unfinished file
 //! has none.
 
@@ -13,8 +13,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::codes::{Encoder, RowCodes, bit_dimension};
 use crate::digest::ContentDigest;
 use crate::kernels::BLOCK_ROWS;
-use crate::layout::{HEADER_BYTES, Header, Layout};
+use crate::layout::{HEADER_BYTES, Header, Version};
 use crate::registration::{Identity, Registration, new_name, temporary_name};
+use crate::stored_vector::StoredVector;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -39,6 +40,7 @@ pub struct Builder {
     name: String,
     temporary: Temporary,
     spec: BuildSpec,
+    version: Version,
     encoder: Encoder,
     digest: ContentDigest,
     codes: Sink,
@@ -56,6 +58,16 @@ impl Builder {
     /// is any number of vectors, concatenated. The codes are relative to their mean. A few thousand
     /// vectors are enough; without any, recall is lower.
     pub fn create(directory: &Path, spec: BuildSpec, sample: &[f32]) -> Result<Self> {
+        Self::of_version(Version::NEWEST, directory, spec, sample)
+    }
+
+    /// Creates a file of one of the versions that are read.
+    pub(crate) fn of_version(
+        version: Version,
+        directory: &Path,
+        spec: BuildSpec,
+        sample: &[f32],
+    ) -> Result<Self> {
         if spec.dimension == 0 || spec.dimension > MAX_DIMENSION {
             return Err(Error::invalid(
                 "dimension",
@@ -76,7 +88,13 @@ impl Builder {
                 renamed: false,
             },
             spec,
-            encoder: Encoder::from_sample(spec.metric, spec.dimension, sample),
+            version,
+            encoder: Encoder::from_sample(
+                spec.metric,
+                version.width(spec.dimension),
+                spec.dimension,
+                sample,
+            ),
             digest: ContentDigest::new(),
             codes: Sink::new(file),
             rows: Vec::new(),
@@ -92,7 +110,8 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Adds a row with its vector (little-endian f32). Rows must be strictly ascending.
+    /// Adds a row with its vector as stored ([`vector_to_bytes`](crate::vector_to_bytes)). Rows must
+    /// be strictly ascending.
     pub fn push(&mut self, row: u64, vector_bytes: &[u8]) -> Result<()> {
         let refuse = |problem: String| Err(Error::invalid(format!("vector of row {row}"), problem));
         if let Some(last) = self.rows.last()
@@ -100,17 +119,17 @@ impl Builder {
         {
             return refuse(format!("it must be greater than row {last}"));
         }
-        let (numbers, rest) = vector_bytes.as_chunks::<4>();
-        if !rest.is_empty() || numbers.len() != self.spec.dimension {
+        let stored = StoredVector::parse(vector_bytes)
+            .filter(|stored| stored.dimension() == self.spec.dimension);
+        let Some(stored) = stored else {
             return refuse(format!(
                 "{} bytes are not {} numbers",
                 vector_bytes.len(),
                 self.spec.dimension
             ));
-        }
+        };
         self.vector.clear();
-        self.vector
-            .extend(numbers.iter().map(|number| f32::from_le_bytes(*number)));
+        stored.read_into(&mut self.vector);
         if let Some(at) = self.vector.iter().position(|number| !number.is_finite()) {
             return refuse(format!("the number at position {at} is not finite"));
         }
@@ -153,6 +172,7 @@ impl Builder {
             .flat_map(|number| number.to_le_bytes())
             .collect();
         let header = Header {
+            version: self.version,
             identity: self.spec.identity,
             covered: self.spec.covered,
             count: self.rows.len() as u64,
@@ -167,7 +187,7 @@ impl Builder {
         let (header, header_bytes) = outcome.map_err(|source| self.write_error(source))?;
         self.publish()?;
         Ok(Registration {
-            bytes: Layout::new(header.count, header.dimension).map_or(0, |layout| layout.bytes),
+            bytes: header.layout().map_or(0, |layout| layout.bytes),
             checksum: xxh3_64(&header_bytes),
             name: self.name,
             identity: header.identity,

@@ -2,8 +2,8 @@
 //!
 //! Everything is relative to the centre of the data. With `x` the vector (normalised for cosine),
 //! `c` the centre and `x' = x - c`, every metric ranks by `<x', q'> + addend`. The addend is
-//! `<x, c>`, or `-|x'|² / 2` for l2. A row stores the addend and two approximations of `x'`: 8 bits
-//! per dimension, and 1 bit per rotated dimension.
+//! `<x, c>`, or `-|x'|² / 2` for l2. A row stores the addend and two approximations of `x'`: 4 or 8
+//! bits per dimension, and 1 bit per rotated dimension.
 
 use loci_core::Metric;
 
@@ -28,10 +28,65 @@ pub(crate) fn bit_dimension(dimension: usize) -> usize {
     }
 }
 
+/// The number of bits of a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// Two codes in a byte: byte `j` has code `j` in its low half, and code `j + m` in its high
+    /// half, where `m` is half of the dimension, rounded up.
+    Four,
+    Eight,
+}
+
+impl Width {
+    /// The largest code.
+    fn most(self) -> f32 {
+        match self {
+            Self::Four => 7.0,
+            Self::Eight => 127.0,
+        }
+    }
+
+    /// Bytes of the codes of a row.
+    pub(crate) fn row_bytes(self, dimension: usize) -> usize {
+        match self {
+            Self::Four => dimension.div_ceil(2),
+            Self::Eight => dimension,
+        }
+    }
+
+    /// Packs codes in place.
+    fn pack(self, codes: &mut Vec<u8>) {
+        if self == Self::Eight {
+            return;
+        }
+        let half = self.row_bytes(codes.len());
+        let (low, high) = codes.split_at_mut(half);
+        for code in low.iter_mut() {
+            *code &= 15;
+        }
+        for (low, high) in low.iter_mut().zip(high) {
+            *low |= *high << 4;
+        }
+        codes.truncate(half);
+    }
+
+    /// Codes of 8 bits each. An odd dimension gets one more, which is 0.
+    pub(crate) fn unpack<'a>(self, packed: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        if self == Self::Eight {
+            return packed;
+        }
+        let signed = |nibble: u8| ((nibble << 4).cast_signed() >> 4).cast_unsigned();
+        buffer.clear();
+        buffer.extend(packed.iter().map(|byte| signed(*byte)));
+        buffer.extend(packed.iter().map(|byte| signed(byte >> 4)));
+        buffer
+    }
+}
+
 /// The codes of one row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowCodes {
-    /// 8-bit codes, two's complement; `x' ≈ scale * codes`.
+    /// Two's complement, as stored; `x' ≈ scale * codes`.
     pub(crate) codes: Vec<u8>,
     pub(crate) scale: f32,
     pub(crate) addend: f32,
@@ -45,22 +100,29 @@ pub(crate) struct RowCodes {
 #[derive(Debug, Clone)]
 pub(crate) struct Encoder {
     metric: Metric,
+    width: Width,
     centre: Vec<f32>,
     rotation: Option<Rotation>,
 }
 
 impl Encoder {
-    pub(crate) fn new(metric: Metric, centre: Vec<f32>) -> Self {
+    pub(crate) fn new(metric: Metric, width: Width, centre: Vec<f32>) -> Self {
         let bits = bit_dimension(centre.len());
         Self {
             metric,
+            width,
             rotation: (bits > 0).then(|| Rotation::new(bits)),
             centre,
         }
     }
 
     /// An encoder whose centre is the mean of the finite vectors of the sample.
-    pub(crate) fn from_sample(metric: Metric, dimension: usize, sample: &[f32]) -> Self {
+    pub(crate) fn from_sample(
+        metric: Metric,
+        width: Width,
+        dimension: usize,
+        sample: &[f32],
+    ) -> Self {
         let mut sums = vec![0.0_f64; dimension];
         let mut count = 0_u32;
         let mut prepared = Vec::new();
@@ -74,7 +136,11 @@ impl Encoder {
             }
         }
         let mean = |sum: &f64| (sum / f64::from(count.max(1))) as f32;
-        Self::new(metric, sums.iter().map(mean).collect())
+        Self::new(metric, width, sums.iter().map(mean).collect())
+    }
+
+    pub(crate) fn width(&self) -> Width {
+        self.width
     }
 
     pub(crate) fn centre(&self) -> &[f32] {
@@ -98,12 +164,13 @@ impl Encoder {
         let (scale, inverse) = if largest < SMALLEST {
             (0.0, 0.0)
         } else {
-            (largest / 127.0, 127.0 / largest)
+            (largest / self.width.most(), self.width.most() / largest)
         };
         row.scale = scale;
         row.codes.clear();
         row.codes
             .extend(relative.iter().map(|number| nearest_byte(number * inverse)));
+        self.width.pack(&mut row.codes);
 
         row.factor = 0.0;
         row.nibbles.clear();
@@ -191,10 +258,28 @@ mod tests {
     }
 
     #[test]
+    fn codes_of_four_bits_are_packed_in_halves_and_unpacked_again() {
+        for codes in [vec![7_i8, -7, 0, -1, 3], vec![-7, 7, 1, -2]] {
+            let codes: Vec<u8> = codes.iter().map(|code| code.cast_unsigned()).collect();
+            let mut packed = codes.clone();
+            Width::Four.pack(&mut packed);
+            assert_eq!(packed.len(), Width::Four.row_bytes(codes.len()));
+            let mut buffer = Vec::new();
+            let unpacked = Width::Four.unpack(&packed, &mut buffer);
+            assert_eq!(unpacked.get(..codes.len()), Some(codes.as_slice()));
+            assert!(unpacked.iter().skip(codes.len()).all(|code| *code == 0));
+        }
+        let mut packed = vec![7, 0xf9, 0, 0xff, 3];
+        Width::Four.pack(&mut packed);
+        assert_eq!(packed, [0xf7, 0x39, 0]);
+    }
+
+    #[test]
     fn codes_stay_finite_on_extreme_vectors() {
         for metric in [Metric::Cosine, Metric::L2, Metric::Ip] {
             for size in [0.0, 1e-45, 1e-38, 1e-19, 1.0, 1e19, 3e38] {
-                let encoder = Encoder::from_sample(metric, 70, &[size / 2.0; 140]);
+                let width = Width::Four;
+                let encoder = Encoder::from_sample(metric, width, 70, &[size / 2.0; 140]);
                 for sign in [1.0, -1.0] {
                     let mut row = RowCodes::default();
                     let mut vector: Vec<f32> = (0..70)
@@ -205,7 +290,7 @@ mod tests {
                         row.scale.is_finite() && row.factor.is_finite() && row.addend.is_finite(),
                         "{metric:?} {size} {row:?}"
                     );
-                    assert_eq!((row.codes.len(), row.nibbles.len()), (70, 32));
+                    assert_eq!((row.codes.len(), row.nibbles.len()), (35, 32));
                 }
             }
         }
@@ -215,11 +300,11 @@ mod tests {
     fn the_centre_is_the_mean_of_finite_vectors() {
         let sample = [1.0, 2.0, f32::NAN, 9.0, 3.0, 4.0, 77.0];
         assert_eq!(
-            Encoder::from_sample(Metric::L2, 2, &sample).centre(),
+            Encoder::from_sample(Metric::L2, Width::Eight, 2, &sample).centre(),
             [2.0, 3.0]
         );
         assert_eq!(
-            Encoder::from_sample(Metric::L2, 2, &[]).centre(),
+            Encoder::from_sample(Metric::L2, Width::Eight, 2, &[]).centre(),
             [0.0, 0.0]
         );
     }

@@ -15,7 +15,7 @@ impl ContentDigest {
         Self::default()
     }
 
-    /// Adds one row with its stored vector (little-endian f32).
+    /// Adds one row with the bytes of its vector as stored.
     pub fn add(&mut self, row: u64, vector_bytes: &[u8]) {
         self.buffer.clear();
         self.buffer.extend_from_slice(&row.to_le_bytes());

@@ -3,6 +3,7 @@
 use loci_core::Metric;
 
 use crate::kernels::{self, Component};
+use crate::stored_vector::StoredVector;
 
 /// A query prepared for exact distances. Cosine is 1 − cos (1 to a zero vector), l2 is the squared
 /// Euclidean distance, ip is 1 − inner product. The cosine distance of a vector to itself is
@@ -47,11 +48,21 @@ impl QueryVector {
         }
     }
 
-    /// Distance to a stored vector: little-endian f32, unaligned. `None` if the length is wrong.
+    /// Distance to a stored vector, unaligned. `None` if it is no vector of this length.
     /// Bit-identical to [`distance`](Self::distance).
     pub fn distance_to_bytes(&self, bytes: &[u8]) -> Option<f32> {
-        let (numbers, rest) = bytes.as_chunks::<4>();
-        (rest.is_empty() && numbers.len() == self.vector.len()).then(|| self.measure(numbers))
+        let stored = StoredVector::parse(bytes)?;
+        if stored.dimension() != self.vector.len() {
+            return None;
+        }
+        Some(match stored {
+            StoredVector::Numbers(numbers) => self.measure(numbers),
+            StoredVector::Codes { .. } => {
+                let mut vector = Vec::with_capacity(self.vector.len());
+                stored.read_into(&mut vector);
+                self.measure(&vector)
+            }
+        })
     }
 
     fn measure<T: Component>(&self, other: &[T]) -> f32 {
@@ -166,6 +177,10 @@ mod tests {
                 let mut unaligned = vec![0];
                 unaligned.extend(bytes(&b));
                 prop_assert_eq!(query.distance_to_bytes(&unaligned[1..]).unwrap().to_bits(), query.distance(&b).to_bits());
+                let mut rounded = b.clone();
+                loci_core::byte_vector::round_to_bytes(&mut rounded);
+                let codes = crate::vector_to_bytes(&rounded);
+                prop_assert_eq!(query.distance_to_bytes(&codes).unwrap().to_bits(), query.distance(&rounded).to_bits());
             }
             prop_assert_eq!(QueryVector::new(Metric::Cosine, &a).distance(&a), 0.0);
             prop_assert_eq!(QueryVector::new(Metric::L2, &a).distance(&a), 0.0);

@@ -1,5 +1,5 @@
 //! The `flat` kind of index. Every query scans all allowed rows by their 1-bit codes, then the best
-//! of them by their 8-bit codes. There is no search structure that could be wrong: the result is
+//! of them by their wider codes. There is no search structure that could be wrong: the result is
 //! exact up to the precision of the codes.
 
 #[cfg(test)]
@@ -20,8 +20,9 @@ use crate::registration::Registration;
 use crate::shortlist::Shortlist;
 use crate::slots::{SlotSet, find_row};
 use crate::stored_codes::{MOST_IN_MEMORY, StoredCodes};
+use crate::stored_vector::vector_from_bytes;
 
-/// Number of rows ahead whose 8-bit codes are prefetched.
+/// Number of rows ahead whose codes are prefetched.
 const PREFETCH_ROWS: usize = 6;
 
 /// The content of a checked file.
@@ -82,7 +83,7 @@ impl Flat {
         bit_dimension(self.registration.dimension) > 0
     }
 
-    /// Number of rows that the 1-bit scan passes to the 8-bit codes. Measured
+    /// Number of rows that the 1-bit scan passes to the wider codes. Measured
     /// (`examples/measure.rs`): 1,000 keep recall at 0.998 or more on all kinds of data that were
     /// tried at 100,000 rows. The share matters if a cluster has more rows than that, as in a
     /// million rows around 100 centres. A filter that leaves few rows of a cluster makes the last
@@ -100,7 +101,7 @@ impl Flat {
     }
 
     /// Whether the 1-bit scan is worthwhile. It reads all rows, allowed or not, and costs per row
-    /// about a twelfth of reading the 8-bit codes in memory. Reading them from the file costs far
+    /// about a twelfth of reading the codes in memory. Reading them from the file costs far
     /// more.
     fn scan_pays(&self, codes: &StoredCodes, eligible: usize, length: usize) -> bool {
         if codes.is_in_file() {
@@ -139,7 +140,7 @@ impl Flat {
         }
     }
 
-    /// Scores rows by their 8-bit codes. `slots` must be ascending. `None` if the codes cannot be
+    /// Scores rows by their codes. `slots` must be ascending. `None` if the codes cannot be
     /// read any more.
     fn scan_codes(
         &self,
@@ -148,14 +149,15 @@ impl Flat {
         slots: &[u32],
         list: &mut Shortlist,
     ) -> Option<()> {
-        let mut buffer = Vec::new();
+        let width = self.encoder.width();
+        let (mut buffer, mut unpacked) = (Vec::new(), Vec::new());
         for (at, &slot) in slots.iter().enumerate() {
             if let Some(ahead) = slots.get(at + PREFETCH_ROWS) {
                 kernels::prefetch(codes.in_memory(*ahead));
             }
             let index = slot as usize;
             if let (Some(scale), Some(addend)) = (self.scales.get(index), self.addends.get(index)) {
-                let codes = codes.read(slot, &mut buffer)?;
+                let codes = width.unpack(codes.read(slot, &mut buffer)?, &mut unpacked);
                 list.offer(query.score(codes, *scale, *addend), slot);
             }
         }
@@ -211,13 +213,15 @@ impl Flat {
         let Some(open) = sections.as_mut() else {
             return Ok(false);
         };
+        let dimension = self.registration.dimension;
+        let row_bytes = self.encoder.width().row_bytes(dimension);
         // Codes that cannot be read row by row stay in memory.
         let most_in_memory = if self.has_bits() {
             most_in_memory
         } else {
             u64::MAX
         };
-        let codes = StoredCodes::load(open, self.registration.dimension, most_in_memory)?;
+        let codes = StoredCodes::load(open, row_bytes, most_in_memory)?;
         let is_in_file = codes.is_in_file();
         // If they are set already, the file was unreadable in between and is the same again.
         let _ = self.codes.set(codes);
@@ -302,17 +306,12 @@ impl VectorIndex for Flat {
 
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool> {
         let slot = self.slot(row)?;
-        let (numbers, rest) = vector_bytes.as_chunks::<4>();
-        let mut vector: Vec<f32> = numbers
-            .iter()
-            .map(|number| f32::from_le_bytes(*number))
-            .collect();
-        if !rest.is_empty()
-            || vector.len() != self.registration.dimension
-            || vector.iter().any(|number| !number.is_finite())
-        {
+        let is_fit = |vector: &Vec<f32>| {
+            vector.len() == self.registration.dimension && vector.iter().all(|x| x.is_finite())
+        };
+        let Some(mut vector) = vector_from_bytes(vector_bytes).filter(is_fit) else {
             return Some(false);
-        }
+        };
         let mut row = RowCodes::default();
         self.encoder.encode(&mut vector, &mut row);
         let same = |stored: &[f32], computed: f32| {

@@ -4,7 +4,7 @@
 use loci_core::Metric;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::layout::{Header, Layout};
+use crate::layout::{Header, Layout, Version};
 use crate::registration::{Identity, Registration, new_name};
 
 /// A file whose sections contain these bytes, repeated as often as needed, and its registration.
@@ -15,7 +15,7 @@ pub fn forge(
     metric: Metric,
     bytes: &[u8],
 ) -> Option<(Vec<u8>, Registration)> {
-    let layout = Layout::new(count, dimension)?;
+    let layout = Layout::new(Version::NEWEST, count, dimension)?;
     let mut source = bytes.iter().copied().cycle();
     let mut sections = Vec::new();
     let mut checksums = [0; 5];
@@ -41,6 +41,7 @@ pub fn forge(
         collection: 1,
     };
     let header = Header {
+        version: Version::NEWEST,
         identity,
         covered: 1,
         count,

@@ -50,7 +50,7 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// Whether [`warm`](Self::warm) was done.
     fn is_warm(&self) -> bool;
 
-    /// Whether the codes of this row match this vector (little-endian f32). `None` for a row that
-    /// is not in the snapshot. Before [`warm`](Self::warm), only loaded codes are compared.
+    /// Whether the codes of this row match this stored vector. `None` for a row that is not in the
+    /// snapshot. Before [`warm`](Self::warm), only loaded codes are compared.
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool>;
 }

@@ -4,7 +4,7 @@
 use loci_core::{MAX_DIMENSION, Metric};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::codes::bit_dimension;
+use crate::codes::{Width, bit_dimension};
 use crate::kernels::BLOCK_ROWS;
 use crate::registration::Identity;
 
@@ -15,11 +15,38 @@ pub(crate) const SECTIONS: usize = 5;
 pub(crate) const SECTION_NAMES: [&str; SECTIONS] = ["codes", "terms", "rows", "centre", "bits"];
 
 const MAGIC: [u8; 8] = *b"LOCI-IDX";
-const VERSION: u32 = 1;
 const KIND_FLAT: u32 = 1;
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-/// The positions of the sections, which follow from count and dimension alone.
+/// A version of the file. They differ in the width of the codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Version {
+    One = 1,
+    Two = 2,
+}
+
+impl Version {
+    /// The version that is written.
+    pub(crate) const NEWEST: Self = Self::Two;
+    /// The versions that are read.
+    const ALL: [Self; 2] = [Self::Two, Self::One];
+
+    fn of(number: u32) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|version| *version as u32 == number)
+    }
+
+    /// The width of the codes of vectors. Few numbers of 4 bits do not distinguish rows.
+    pub(crate) fn width(self, dimension: usize) -> Width {
+        match self {
+            Self::Two if bit_dimension(dimension) > 0 => Width::Four,
+            Self::One | Self::Two => Width::Eight,
+        }
+    }
+}
+
+/// The positions of the sections, which follow from version, count and dimension alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) offsets: [u64; SECTIONS],
@@ -29,7 +56,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// `None` if no file can have this many rows of this dimension.
-    pub(crate) fn new(count: u64, dimension: usize) -> Option<Self> {
+    pub(crate) fn new(version: Version, count: u64, dimension: usize) -> Option<Self> {
         // Slots are 32-bit numbers.
         if count > u64::from(u32::MAX) || dimension == 0 || dimension > MAX_DIMENSION {
             return None;
@@ -37,7 +64,7 @@ impl Layout {
         let dimension_bytes = dimension as u64;
         let block_bytes = (bit_dimension(dimension) * BLOCK_ROWS / 8) as u64;
         let lengths = [
-            count.checked_mul(dimension_bytes)?,
+            count.checked_mul(version.width(dimension).row_bytes(dimension) as u64)?,
             count.checked_mul(12)?,
             count.checked_mul(8)?,
             dimension_bytes.checked_mul(4)?,
@@ -57,9 +84,18 @@ impl Layout {
     }
 }
 
+/// Whether a file of any version has this many bytes.
+pub(crate) fn is_length(bytes: u64, count: u64, dimension: usize) -> bool {
+    Version::ALL
+        .into_iter()
+        .filter_map(|version| Layout::new(version, count, dimension))
+        .any(|layout| layout.bytes == bytes)
+}
+
 /// The fields of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
+    pub(crate) version: Version,
     pub(crate) identity: Identity,
     pub(crate) covered: u64,
     pub(crate) count: u64,
@@ -70,13 +106,18 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// The positions of its sections; `None` if [`Layout::new`] is.
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        Layout::new(self.version, self.count, self.dimension)
+    }
+
     /// `None` if [`Layout::new`] is.
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
-        let layout = Layout::new(self.count, self.dimension)?;
+        let layout = self.layout()?;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend(MAGIC);
         for number in [
-            VERSION,
+            self.version as u32,
             HEADER_BYTES as u32,
             KIND_FLAT,
             metric_number(self.metric),
@@ -124,15 +165,16 @@ impl Header {
         {
             return Err("does not match its checksum");
         }
-        if u32_at(bytes, 8) != Some(VERSION) {
+        let Some(version) = u32_at(bytes, 8).and_then(Version::of) else {
             return Err("names a format version that this build does not read");
-        }
+        };
         let read = |at| u64_at(bytes, at).ok_or(SHORT);
         let mut checksums = [0; SECTIONS];
         for (number, checksum) in checksums.iter_mut().enumerate() {
             *checksum = read(104 + 24 * number + 16)?;
         }
         let header = Self {
+            version,
             identity: Identity {
                 palace: array_at(bytes, 24).ok_or(SHORT)?,
                 generation: read(40)?,
@@ -187,6 +229,7 @@ mod tests {
 
     fn header() -> Header {
         Header {
+            version: Version::NEWEST,
             identity: Identity {
                 palace: *b"0123456789abcdef",
                 generation: 2,
@@ -219,7 +262,7 @@ mod tests {
         assert_eq!(u32_at(&bytes, 76), Some(384));
         assert_eq!(u64_at(&bytes, 96), Some(5));
         assert_eq!(u64_at(&bytes, 104), Some(4096));
-        assert_eq!(u64_at(&bytes, 104 + 8), Some(384_000));
+        assert_eq!(u64_at(&bytes, 104 + 8), Some(192_000));
         assert_eq!(u64_at(&bytes, 104 + 24 * 4 + 16), Some(15));
         assert_eq!(Header::decode(&bytes), Ok(header()));
     }
@@ -234,7 +277,7 @@ mod tests {
             );
         }
         assert!(
-            Header::decode(&forged(8, &[2]))
+            Header::decode(&forged(8, &[3]))
                 .unwrap_err()
                 .contains("version")
         );
@@ -251,10 +294,12 @@ mod tests {
 
     #[test]
     fn no_length_overflows() {
-        assert_eq!(Layout::new(u64::MAX, 384), None);
-        assert_eq!(Layout::new(1, 0), None);
-        assert_eq!(Layout::new(1, MAX_DIMENSION + 1), None);
-        assert!(Layout::new(u64::from(u32::MAX), MAX_DIMENSION).is_some());
+        for version in Version::ALL {
+            assert_eq!(Layout::new(version, u64::MAX, 384), None);
+            assert_eq!(Layout::new(version, 1, 0), None);
+            assert_eq!(Layout::new(version, 1, MAX_DIMENSION + 1), None);
+            assert!(Layout::new(version, u64::from(u32::MAX), MAX_DIMENSION).is_some());
+        }
         for length in 0..HEADER_BYTES {
             assert!(Header::decode(&header().encode().unwrap()[..length]).is_err());
         }

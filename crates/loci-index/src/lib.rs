@@ -53,6 +53,7 @@ mod rotation;
 mod shortlist;
 mod slots;
 mod stored_codes;
+mod stored_vector;
 mod top;
 
 pub use aside::{drift_files, set_aside};
@@ -65,4 +66,5 @@ pub use leftovers::remove_leftovers;
 pub use open::{SnapshotRows, open, snapshot_rows};
 pub use registration::{Identity, Registration};
 pub use slots::SlotSet;
+pub use stored_vector::{stored_dimension, vector_from_bytes, vector_to_bytes};
 pub use top::TopK;

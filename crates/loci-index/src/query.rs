@@ -31,7 +31,7 @@ impl QueryCodes {
         }
     }
 
-    /// The score of a row by its 8-bit codes.
+    /// The score of a row by its codes, 8 bits each.
     pub(crate) fn score(&self, codes: &[u8], scale: f32, addend: f32) -> f32 {
         let product = kernels::dot_codes(codes, &self.integers) as f32;
         kernels::orderly(scale * (product * self.integer_scale) + addend)

@@ -70,7 +70,12 @@ fn embed(
                     .into_iter()
                     .map(own),
             );
-            vectors.extend(embedder.embed(&[query])?.into_iter().map(apart));
+            vectors.extend(
+                embedder
+                    .embed_queries(&[query], &identity)?
+                    .into_iter()
+                    .map(apart),
+            );
             vectors
         }
         (Some(pinned), Compatibility::Same) => {
@@ -102,7 +107,11 @@ fn embed(
                     return Ok(Vec::new());
                 }
             }
-            embedder.embed(&[query])?.into_iter().map(own).collect()
+            embedder
+                .embed_queries(&[query], &identity)?
+                .into_iter()
+                .map(own)
+                .collect()
         }
     };
     // The vector of a text without tokens is zero and near to nothing.

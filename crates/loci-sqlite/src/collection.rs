@@ -16,6 +16,7 @@ pub(crate) mod remove;
 mod revision;
 pub(crate) mod rows;
 pub(crate) mod rowset;
+mod tokens;
 pub(crate) mod usage;
 mod view;
 pub(crate) mod write;

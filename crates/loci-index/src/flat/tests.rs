@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::build::{BuildSpec, Builder};
+use crate::layout::Version;
 use crate::open::open_flat;
 use crate::registration::Identity;
 
@@ -23,6 +24,10 @@ struct Snapshot {
 
 impl Snapshot {
     fn new() -> Self {
+        Self::of_version(Version::NEWEST)
+    }
+
+    fn of_version(version: Version) -> Self {
         let mut random = fastrand::Rng::with_seed(3);
         let mut draw = || (0..DIMENSION).map(|_| random.f32() - 0.5).collect();
         let vectors: Vec<Vec<f32>> = (0..COUNT).map(|_| draw()).collect();
@@ -37,7 +42,9 @@ impl Snapshot {
             dimension: DIMENSION,
             metric: Metric::Cosine,
         };
-        let mut builder = Builder::create(directory.path(), spec, &vectors.concat()).unwrap();
+        let sample = vectors.concat();
+        let builder = Builder::of_version(version, directory.path(), spec, &sample);
+        let mut builder = builder.unwrap();
         for (row, vector) in (1..).zip(&vectors) {
             let bytes: Vec<u8> = vector.iter().flat_map(|n| n.to_le_bytes()).collect();
             builder.push(row, &bytes).unwrap();
@@ -87,13 +94,37 @@ fn codes_in_the_file_give_the_candidates_of_codes_in_memory() {
 }
 
 #[test]
+fn a_file_of_version_1_is_read_with_its_codes_of_eight_bits() {
+    let (old, new) = (Snapshot::of_version(Version::One), Snapshot::new());
+    let saved = old.registration.bytes - new.registration.bytes;
+    assert_eq!(saved, (COUNT * DIMENSION / 2) as u64);
+    for most_in_memory in [u64::MAX, 0] {
+        let (index, newer) = (old.open(most_in_memory), new.open(most_in_memory));
+        for (row, vector) in (1..).zip(&old.vectors).take(20) {
+            let bytes: Vec<u8> = vector.iter().flat_map(|n| n.to_le_bytes()).collect();
+            assert_eq!(index.agrees(row, &bytes), Some(true));
+            assert_eq!(index.agrees(row + 1, &bytes), Some(false));
+            let at = row as usize - 1;
+            let nearest = old.nearest(&index, at, None);
+            assert_eq!(nearest.first(), Some(&row));
+            let same = new.nearest(&newer, at, None);
+            let same = same.iter().filter(|row| nearest.contains(row)).count();
+            assert!(same >= 10, "{same} of 20");
+        }
+    }
+    let rows = crate::snapshot_rows(&old.path()).unwrap().rows;
+    assert_eq!(rows.len(), COUNT);
+}
+
+#[test]
 fn codes_that_change_in_the_file_are_not_used_and_the_next_warm_reports_them() {
     let harms: [fn(&mut fs::File); 2] = [
         |file| file.set_len(6_000).unwrap(),
         |file| {
             // Every row of the codes, which come first.
             file.seek(SeekFrom::Start(5_000)).unwrap();
-            file.write_all(&vec![7; COUNT * DIMENSION - 5_000]).unwrap();
+            file.write_all(&vec![7; COUNT * DIMENSION / 2 - 5_000])
+                .unwrap();
         },
     ];
     for harm in harms {

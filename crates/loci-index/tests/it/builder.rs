@@ -104,7 +104,7 @@ fn child_builds_on_a_full_disk() {
 #[test]
 fn a_full_disk_is_reported_as_such_and_leaves_no_file() {
     // In units of 512 bytes: less than the header, within the codes, within the last sections.
-    for limit in [1, 1000, 2800] {
+    for limit in [1, 1000, 2000] {
         let dir = tempfile::tempdir().unwrap();
         let output = Command::new("sh")
             .args([

@@ -126,12 +126,12 @@ fn a_registration_that_claims_too_much_allocates_nothing() {
         |claim| claim.dimension = usize::MAX,
         |claim| claim.dimension = 0,
         |claim| claim.bytes = u64::MAX,
-        // A count and a length that match each other, but not the file: 16 TB of codes.
+        // A count and a length that match each other, but not the file: 8 TB of codes.
         |claim| {
             claim.count = 1 << 31;
             claim.dimension = 8192;
             claim.bytes =
-                4096 + claim.count * (8192 + 12 + 8) + 8192 * 4 + (claim.count / 32) * 32768;
+                4096 + claim.count * (4096 + 12 + 8) + 8192 * 4 + (claim.count / 32) * 32768;
         },
     ];
     for claim in claims {

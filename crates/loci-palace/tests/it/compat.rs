@@ -190,7 +190,9 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
 
 #[test]
 fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
-    for name in ["format-4", "format-5", "format-6", "format-7", "format-8"] {
+    for name in [
+        "format-4", "format-5", "format-6", "format-7", "format-8", "format-9",
+    ] {
         let (_directory, palace) = opened(name);
         let post = palace.collection("post", false).unwrap();
         let ledger = post.ledger().unwrap();
@@ -205,7 +207,7 @@ fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
                 .unwrap()
                 .state
                 .format,
-            8
+            9
         );
         let verified = palace
             .verify(&loci_palace::verify::Request { deep: true })
@@ -232,7 +234,7 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
             .status(&loci_palace::status::Request::default())
             .unwrap()
             .state;
-        assert_eq!((state.format, state.facts, state.links), (8, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (9, 3, 1));
         assert!(
             palace
                 .verify(&loci_palace::verify::Request { deep: true })

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loci_palace::search::Request;
 use loci_palace::{Embedder, EmbedderIdentity, Error, OpenOptions, Palace, Warning};
 
-use crate::embedders::{add, apart, assert_clean, codes, hit, row, sql, static_vector, table};
+use crate::embedders::{
+    add, apart, assert_clean, codes, hit, row, sql, static_query, static_vector, table,
+};
 use crate::support::{Op, contents, cosine};
 
 const FIXTURES: [&str; 3] = ["format-7", "format-7-roles", "format-8"];
@@ -60,7 +62,7 @@ fn assert_searched(palace: &Palace, id: &str, question: &str) {
     let answer = palace.search(&Request::new(question)).unwrap();
     let found = hit(&answer, id);
     let stored = contents(palace, "drawers")[id].vector.clone().unwrap();
-    let expected = cosine(&static_vector(palace, question), &stored);
+    let expected = cosine(&static_query(palace, question), &stored);
     let distance = found.details.as_ref().unwrap().distance.unwrap();
     assert!((distance - expected).abs() < 1e-4, "{id}");
     let said = codes(&answer.warnings);
@@ -254,7 +256,7 @@ fn stand_ins_of_an_earlier_table_are_compared_in_a_palace_of_a_model() {
     let compared = |answer: &loci_palace::search::Answer| {
         for (id, vector) in apart(&path) {
             let distance = hit(answer, &id).details.as_ref().unwrap().distance.unwrap();
-            let expected = cosine(&static_vector(&palace, question), &vector);
+            let expected = cosine(&static_query(&palace, question), &vector);
             assert!((distance - expected).abs() < 1e-4, "{id}");
         }
         assert!(!codes(&answer.warnings).contains("not_compared"));

@@ -50,10 +50,7 @@ pub(crate) fn apart(path: &Path) -> BTreeMap<String, Vec<f32>> {
         .unwrap()
         .query_map([], |row| {
             let bytes: Vec<u8> = row.get(1)?;
-            let (numbers, rest) = bytes.as_chunks::<4>();
-            assert!(rest.is_empty());
-            let vector = numbers.iter().map(|n| f32::from_le_bytes(*n)).collect();
-            Ok((row.get(0)?, vector))
+            Ok((row.get(0)?, loci_index::vector_from_bytes(&bytes).unwrap()))
         })
         .unwrap()
         .collect::<rusqlite::Result<_>>()
@@ -64,6 +61,14 @@ pub(crate) fn table(palace: &Palace) -> std::sync::Arc<dyn Embedder> {
     palace.embedder("static").unwrap().unwrap()
 }
 
+/// The vector of a question. It is not rounded.
+pub(crate) fn static_query(palace: &Palace, text: &str) -> Vec<f32> {
+    let table = table(palace);
+    let queries = table.embed_queries(&[text], &table.identity());
+    queries.unwrap().remove(0)
+}
+
+/// The vector that is stored for a text.
 pub(crate) fn static_vector(palace: &Palace, text: &str) -> Vec<f32> {
     table(palace).embed(&[text]).unwrap().remove(0)
 }
@@ -116,7 +121,7 @@ fn a_collection_and_its_own_embedder_need_no_word_of_warning() {
     assert_eq!(codes(&found.warnings), BTreeSet::new());
     let nearest = hit(&found, "v2");
     let expected = cosine(
-        &static_vector(&palace, "stars at night"),
+        &static_query(&palace, "stars at night"),
         &static_vector(&palace, OLD[1].1),
     );
     assert!((details(nearest).distance.unwrap() - expected).abs() < 1e-4);
@@ -158,7 +163,7 @@ fn while_a_model_is_missing_the_table_stands_in_and_what_it_embeds_stays_apart()
     let said = codes(&found.warnings);
     assert!(said.contains("compatible_embedder"), "{said:?}");
     assert!(!codes(&found.warnings).contains("not_compared"));
-    let query = static_vector(&palace, question);
+    let query = static_query(&palace, question);
     for (id, vector) in apart(&path) {
         let hit = hit(&found, &id);
         assert!(
@@ -220,7 +225,7 @@ fn the_model_is_back(palace: &Palace) {
         unexpected.iter().all(|code| !said.contains(code)),
         "{said:?}"
     );
-    let query = static_vector(palace, question);
+    let query = static_query(palace, question);
     for (id, vector) in apart(path) {
         let distance = found_hit(&answer, &id).distance.unwrap();
         assert!((distance - cosine(&query, &vector)).abs() < 1e-4, "{id}");
@@ -459,18 +464,18 @@ fn whatever_the_order_of_writes_a_collection_holds_one_dimension_and_can_be_sear
                 );
                 assert!(refused, "{error:?} {said:#?}");
             }
-            let lengths: Vec<i64> = sql(&path)
-                .prepare("SELECT DISTINCT length(vector) / 4 FROM vectors")
+            let lengths: BTreeSet<usize> = sql(&path)
+                .prepare("SELECT vector FROM vectors")
                 .unwrap()
-                .query_map([], |row| row.get(0))
+                .query_map([], |row| row.get::<_, Vec<u8>>(0))
                 .unwrap()
-                .collect::<rusqlite::Result<_>>()
-                .unwrap();
+                .map(|bytes| loci_index::stored_dimension(&bytes.unwrap()).unwrap())
+                .collect();
             assert!(lengths.len() <= 1, "{lengths:?} {said:#?}");
             let plain = palace.collection(name, false).unwrap();
             let dimension = plain.dimension().unwrap();
             if let (Some(stored), Some(dimension)) = (lengths.first(), dimension) {
-                assert_eq!(*stored, dimension as i64, "{said:#?}");
+                assert_eq!(*stored, dimension, "{said:#?}");
             }
             if let (Some(dimension), Some(pinned)) = (dimension, plain.embedder().unwrap()) {
                 assert_eq!(dimension, pinned.dimension, "pinned {pinned} {said:#?}");
@@ -593,7 +598,7 @@ fn searches_while_the_vectors_change_hands_compare_like_with_like() {
         .collect();
     Op::Add { rows }.run(&palace, collection.as_ref()).unwrap();
     let question = "a lantern in the dark";
-    let same = static_vector(&palace, question);
+    let same = static_query(&palace, question);
     let apart = table
         .embed_queries(&[question], &model.0)
         .unwrap()

@@ -293,7 +293,7 @@ fn a_kill_while_format_6_is_migrated_leaves_it_or_the_newest_whole() {
         let columns = "SELECT 'columns', count(*) FROM pragma_table_info('sources')";
         let expected = match format[0].1 {
             6 => 17,
-            8 => 19,
+            9 => 19,
             other => panic!("format {other}"),
         };
         assert_eq!(machines(&path, columns)[0].1, expected, "round {round}");
@@ -304,7 +304,7 @@ fn a_kill_while_format_6_is_migrated_leaves_it_or_the_newest_whole() {
                 .unwrap()
                 .state
                 .format,
-            8
+            9
         );
         assert!(
             palace

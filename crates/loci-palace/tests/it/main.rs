@@ -67,6 +67,7 @@ mod reembed;
 mod relations;
 mod round_trip;
 mod salvage_report;
+mod stored_vectors;
 mod support;
 mod undo;
 mod waking;

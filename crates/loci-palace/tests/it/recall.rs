@@ -90,7 +90,8 @@ fn a_search_sees_one_commit_while_others_write() {
         .unwrap();
     let table = palace.embedder("static").unwrap().unwrap();
     let question = "ships in the harbour, violins in the concert";
-    let query = table.embed(&[question]).unwrap().remove(0);
+    let queries = table.embed_queries(&[question], &table.identity());
+    let query = queries.unwrap().remove(0);
     let distances: BTreeMap<String, f32> = (0..DRAWERS)
         .flat_map(faces)
         .map(|text| {

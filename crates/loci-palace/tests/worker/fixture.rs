@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 8 knows.
+//! Makes a palace that holds one of everything that format 9 knows.
 
 use std::path::Path;
 
@@ -57,10 +57,10 @@ pub(crate) fn make(path: &Path) {
     let palace = Palace::open(path, &on("laptop")).unwrap();
     palace
         .backup(&loci_palace::backup::Request {
-            target: parent.join("format-8.sqlite3").clone(),
+            target: parent.join("format-9.sqlite3").clone(),
         })
         .unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-8.jsonl")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-9.jsonl")).unwrap();
     palace
         .export(&loci_palace::export::Request::default(), &mut lines)
         .unwrap();

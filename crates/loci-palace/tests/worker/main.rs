@@ -5,8 +5,8 @@
 //! - `mine ROOT` opens (creating) and mines a folder. It exits with 1 if that fails.
 //! - `reembed COLLECTION EMBEDDER` prints its progress and waits for a line after each step.
 //! - `import RECORDS` imports a foreign palace of so many records, step by step in the same way.
-//! - `fixture` creates the palace that `tests/compat/format-8.*` were made from, with
-//!   `format-8.sqlite3` and `format-8.jsonl` beside it.
+//! - `fixture` creates the palace that `tests/compat/format-9.*` were made from, with
+//!   `format-9.sqlite3` and `format-9.jsonl` beside it.
 //! - `relate` adds three facts and a link at a time without end, and prints the number of each round
 //!   that was acknowledged.
 //! - `supersede` lets each number supersede the one before, and prints it.

@@ -2,6 +2,7 @@
 //! transactions.
 
 use loci_core::{CollectionInfo, EmbedderIdentity, Error, Metric};
+use loci_index::stored_dimension;
 use rusqlite::Connection;
 
 use crate::fault::Attempt;
@@ -97,6 +98,11 @@ impl CollectionRow {
     pub(crate) fn vector_dimension(&self) -> Option<usize> {
         let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
         self.dimension.or(pinned)
+    }
+
+    /// Whether stored bytes are a vector of its dimension.
+    pub(crate) fn is_vector(&self, bytes: &[u8]) -> bool {
+        stored_dimension(bytes).is_some_and(|dimension| self.dimension == Some(dimension))
     }
 
     /// Refuses vectors of another length.

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::meta::CollectionRow;
 use super::read::Damaged;
-use super::record::vector_bytes;
+use super::record::vector_to_bytes;
 use super::rowset::RowSet;
 use crate::fault::Attempt;
 
@@ -79,7 +79,7 @@ pub(crate) fn put(
     identity: &EmbedderIdentity,
     vector: &[f32],
 ) -> Attempt<()> {
-    let bytes = vector_bytes(vector);
+    let bytes = vector_to_bytes(vector);
     db.prepare_cached(
         "INSERT INTO other_vectors (row, collection, embedder, checksum, vector) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (row) DO UPDATE SET embedder = ?3, checksum = ?4, vector = ?5",

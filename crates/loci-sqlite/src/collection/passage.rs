@@ -7,6 +7,7 @@ use loci_core::Metadata;
 pub(crate) use loci_core::passage::{Passage, Prepared, context, label, terms};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::tokens;
 use crate::fault::Attempt;
 
 /// Updates the columns that depend on metadata alone. Returns whether there was a passage to
@@ -43,7 +44,7 @@ pub(crate) fn insert(db: &Connection, collection: i64, row: u64, passage: &Passa
         passage.authored_at,
         passage.length,
         passage.label,
-        stored_tokens(passage)
+        tokens::to_bytes(&passage.tokens)
     ])?;
     Ok(())
 }
@@ -59,7 +60,7 @@ pub(crate) fn is_stored(
         .prepare_cached(
             "SELECT 1 FROM passages p WHERE row = ?1 AND collection = ?2 AND source = ?3 AND line = ?4
              AND authored_at = coalesce(?5, (SELECT created_at FROM drawers WHERE row = ?1), 0)
-             AND terms = ?6 AND label = ?7 AND tokens = ?8",
+             AND terms = ?6 AND label = ?7 AND tokens IN (?8, ?9)",
         )?
         .exists(params![
             row as i64,
@@ -69,7 +70,8 @@ pub(crate) fn is_stored(
             passage.authored_at,
             passage.length,
             passage.label,
-            stored_tokens(passage)
+            tokens::to_bytes(&passage.tokens),
+            tokens::to_pairs(&passage.tokens)
         ])?)
 }
 
@@ -121,13 +123,4 @@ pub(crate) fn metadata(columns: &Row<'_>, at: usize) -> rusqlite::Result<Metadat
 /// 0 stands for no source.
 fn stored_source(passage: &Passage) -> i64 {
     passage.source.map_or(0, |source| source as i64)
-}
-
-/// Two bytes each, little-endian.
-fn stored_tokens(passage: &Passage) -> Vec<u8> {
-    passage
-        .tokens
-        .iter()
-        .flat_map(|token| token.to_le_bytes())
-        .collect()
 }

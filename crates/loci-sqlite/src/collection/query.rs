@@ -216,7 +216,7 @@ fn vectors_of(
             });
         }
         Some(pinned) => embedder.embed_queries(&texts, pinned)?,
-        None => embedder.embed(&texts)?,
+        None => embedder.embed_queries(&texts, &embedder.identity())?,
     };
     Ok((vectors, Some(pinned)))
 }

@@ -4,6 +4,7 @@
 use std::hash::Hasher;
 
 use loci_core::{KeyTest, MetaValue, Metadata};
+pub(crate) use loci_index::{vector_from_bytes, vector_to_bytes};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::Xxh3;
@@ -34,25 +35,6 @@ pub(crate) fn checksum_of<const N: usize>(parts: [Option<&[u8]>; N]) -> i64 {
         hasher.write(part.unwrap_or_default());
     }
     hasher.finish() as i64
-}
-
-/// A vector as stored: little-endian f32.
-pub(crate) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
-    vector
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect()
-}
-
-/// Stored bytes as a vector, or `None` if the length is not a multiple of four.
-pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
-    let (numbers, rest) = bytes.as_chunks::<4>();
-    rest.is_empty().then(|| {
-        numbers
-            .iter()
-            .map(|number| f32::from_le_bytes(*number))
-            .collect()
-    })
 }
 
 /// The key that makes a mined drawer unique in its collection. For other drawers all parts except
@@ -253,6 +235,15 @@ impl Stored {
             &self.metadata_text,
             self.vector.as_deref(),
         ) == self.checksum
+    }
+
+    /// Whether the stored vector has these numbers, in whatever form.
+    pub(crate) fn has_vector(&self, vector: &[f32]) -> bool {
+        let stored = self.vector.as_deref().and_then(vector_from_bytes);
+        stored.is_some_and(|stored| {
+            let given = vector.iter().map(|number| number.to_bits());
+            stored.iter().map(|number| number.to_bits()).eq(given)
+        })
     }
 
     /// The metadata, if it can be parsed.

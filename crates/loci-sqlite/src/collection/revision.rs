@@ -4,7 +4,7 @@
 use loci_core::{Error, Metadata, validate_metadata};
 
 use super::passage;
-use super::record::{MinedKey, Stored, vector_bytes};
+use super::record::{MinedKey, Stored, vector_to_bytes};
 use super::writer::Change;
 use crate::fault::{Attempt, Fault};
 
@@ -57,9 +57,9 @@ impl<'a> Revision<'a> {
         {
             return Err(Fault::EmbedAgain);
         }
-        let vector = match change.vector.map(vector_bytes) {
-            Some(bytes) if old.vector.as_ref() == Some(&bytes) => VectorChange::Keep,
-            Some(bytes) => VectorChange::Replace(bytes),
+        let vector = match change.vector {
+            Some(vector) if old.has_vector(vector) => VectorChange::Keep,
+            Some(vector) => VectorChange::Replace(vector_to_bytes(vector)),
             None if text_changed && old.vector.is_some() => VectorChange::Drop,
             None => VectorChange::Keep,
         };

@@ -15,7 +15,7 @@ use super::meta::CollectionRow;
 use super::query::{Reading, with_index};
 use super::read::Damaged;
 use super::rowset::RowSet;
-use super::{SqliteCollection, facets, other, postings};
+use super::{SqliteCollection, facets, other, postings, tokens};
 use crate::fault::{Attempt, Fault};
 use crate::store::connection::Db;
 
@@ -337,9 +337,7 @@ impl SearchView for View<'_> {
         let sql = "SELECT tokens FROM passages WHERE row = ?1 AND collection = ?2";
         let found = self.each(sql, records, |columns| {
             let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
-            let (tokens, _) = bytes.as_chunks::<2>();
-            let tokens = tokens.iter().map(|token| u16::from_le_bytes(*token));
-            Ok(tokens.collect())
+            Ok(tokens::from_bytes(bytes))
         });
         self.keep(found)
             .map(|found| found.into_iter().map(Option::unwrap_or_default).collect())

@@ -2,12 +2,13 @@
 //! written at its end. The caller commits.
 
 use loci_core::{EmbedderIdentity, Error, Metadata, Outcome, Warning, validate_metadata};
+use loci_index::stored_dimension;
 use rusqlite::{Connection, params};
 
 use super::meta::CollectionRow;
 use super::other;
 use super::passage::{self, Passage, Prepared};
-use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_bytes};
+use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_to_bytes};
 use super::revision::{Revision, VectorChange};
 use super::rows::{
     delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
@@ -116,7 +117,7 @@ impl<'a> Writer<'a> {
         validate_metadata(change.id, &metadata)?;
         let metadata_text = metadata.to_json_text();
         let key = MinedKey::of(change.text, &metadata);
-        let bytes = change.vector.map(vector_bytes);
+        let bytes = change.vector.map(vector_to_bytes);
         // The row number is the next sequence number, so it is never used again. A salvage relies
         // on that: a row that is mentioned and cannot be read is a lost drawer.
         let row = self.seq + 1;
@@ -339,7 +340,7 @@ impl<'a> Writer<'a> {
             ])?;
         self.vectors += 1;
         self.made_vectors = true;
-        self.dimension.get_or_insert(bytes.len() / 4);
+        self.dimension = self.dimension.or_else(|| stored_dimension(bytes));
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::other::{self, to_json};
 use crate::collection::read::fetch;
-use crate::collection::record::{checksum, vector_bytes};
+use crate::collection::record::{checksum, vector_to_bytes};
 use crate::fault::Attempt;
 use crate::index::build;
 use crate::store::{Head, Store, now_ms};
@@ -168,7 +168,7 @@ impl Work<'_> {
             )?;
             let mut kept = 0;
             for (drawer, vector) in batch.iter().zip(vectors) {
-                let bytes = vector_bytes(vector);
+                let bytes = vector_to_bytes(vector);
                 let checksum = other::checksum(drawer.row as u64, &bytes);
                 kept += statement.execute(params![drawer.row, drawer.hash, checksum, bytes])?;
             }

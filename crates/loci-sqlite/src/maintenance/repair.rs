@@ -290,7 +290,6 @@ fn set_damaged_aside(
             .query_map([collection.id], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?
     };
-    let expected = collection.dimension.map(|dimension| dimension * 4);
     let mut names = Vec::new();
     for row in rows {
         let name = match fetch(db, row as u64)? {
@@ -298,7 +297,7 @@ fn set_damaged_aside(
                 let fits = stored
                     .vector
                     .as_ref()
-                    .is_none_or(|bytes| Some(bytes.len()) == expected);
+                    .is_none_or(|bytes| collection.is_vector(bytes));
                 if stored.is_intact() && stored.metadata().is_some() && fits {
                     continue;
                 }

@@ -90,12 +90,15 @@ fn judge(
         return Ok(Some(("damaged", id, "the metadata cannot be read".into())));
     };
     if let Some(bytes) = &stored.vector
-        && Some(bytes.len()) != collection.dimension.map(|dimension| dimension * 4)
+        && !collection.is_vector(bytes)
     {
         return Ok(Some((
             "damaged",
             id,
-            format!("the vector has {} bytes", bytes.len()),
+            format!(
+                "the {} bytes of the vector are none of this collection",
+                bytes.len()
+            ),
         )));
     }
     let passage = Passage::derive(collection.id, stored.text.as_deref(), &metadata);

@@ -20,7 +20,7 @@ use crate::backend::{Create, create_row};
 use crate::collection::meta::CollectionRow;
 use crate::collection::passage;
 use crate::collection::read::fetch;
-use crate::collection::record::vector_bytes;
+use crate::collection::record::vector_to_bytes;
 use crate::collection::write::Mode;
 use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
@@ -108,7 +108,7 @@ fn write_read_forget(
     let as_written = stored.is_some_and(|stored| {
         stored.is_intact()
             && stored.text.as_deref() == Some(text)
-            && stored.vector == Some(vector_bytes(vector))
+            && stored.vector == Some(vector_to_bytes(vector))
     });
     expect(as_written, "a drawer is not read as it was written")?;
     done.push(SelfTestStep::Read);

@@ -22,7 +22,7 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration {
         sql: FIRST,
         fill: None,
@@ -54,6 +54,10 @@ const MIGRATIONS: [Migration; 8] = [
     Migration {
         sql: EIGHTH,
         fill: Some(fill_eighth),
+    },
+    Migration {
+        sql: NINTH,
+        fill: None,
     },
 ];
 
@@ -426,6 +430,9 @@ CREATE UNIQUE INDEX sources_name ON sources (collection, name, section, machine)
 
 /// No column changes: the label of a passage is its speaker, else now its role.
 const EIGHTH: &str = "";
+
+/// No column changes: a vector may be stored as codes. Vectors from before stay as they are.
+const NINTH: &str = "";
 
 /// Writes the labels of all drawers whose metadata has a role.
 fn fill_eighth(db: &Connection) -> Attempt<()> {

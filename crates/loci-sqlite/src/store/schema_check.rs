@@ -39,6 +39,7 @@ const FINGERPRINTS: &[u64] = &[
     0xa21c_fc4e_6079_9e02,
     0x60ba_8202_ba65_9e72,
     0x60ba_8202_ba65_9e72,
+    0x60ba_8202_ba65_9e72,
 ];
 
 /// How an object of the schema differs.

@@ -214,10 +214,10 @@ fn kinds(scene: &Scene) -> Vec<(String, Harm)> {
     let (count, dimension) = (indexed_rows(&index_of(&template)), DIMENSION as u64);
     let starts = [
         HEADER,
-        HEADER + count * dimension,
-        HEADER + count * (dimension + 12),
-        HEADER + count * (dimension + 20),
-        HEADER + count * (dimension + 20) + dimension * 4,
+        HEADER + count * dimension / 2,
+        HEADER + count * (dimension / 2 + 12),
+        HEADER + count * (dimension / 2 + 20),
+        HEADER + count * (dimension / 2 + 20) + dimension * 4,
         length,
     ];
     let mut kinds: Vec<(String, Harm)> = Vec::new();
