@@ -13,7 +13,7 @@ use crate::model::Model;
 use crate::probability::Calibration;
 use crate::score::{Asked, Parts, Scorer, similarity};
 use crate::similarity::Similarity;
-use crate::weights::{DEPTH, NEAR_PERCENT, TEXTS};
+use crate::weights::{COMPANY, COMPANY_SCALE, DEPTH, NEAR_PERCENT, TEXTS};
 use crate::window::Windows;
 
 /// How a drawer was found.
@@ -270,6 +270,9 @@ impl Judge for Ranker {
             }
             sort(&mut self.ranked);
         }
+        if self.criteria.by_source {
+            add_company(&mut self.ranked);
+        }
         self.findings = Findings {
             terms: findings.terms.clone(),
             evidence: Vec::new(),
@@ -299,6 +302,8 @@ impl Judge for Ranker {
             .map(|drawer| (drawer.record, drawer.document.as_str()))
             .collect();
         for ranked in &mut self.ranked {
+            // Without what the other drawers of its source add.
+            ranked.score_by(model);
             let text = texts.get(&ranked.record);
             if let Some(text) = text.filter(|_| self.chosen.contains(&ranked.record)) {
                 let placement = windows.of(text);
@@ -310,11 +315,48 @@ impl Judge for Ranker {
             }
         }
         sort(&mut self.ranked);
+        if self.criteria.by_source {
+            add_company(&mut self.ranked);
+        }
         let ranks = self.ranked.iter().zip(0_usize..);
         let ranks: HashMap<u64, usize> = ranks.map(|(ranked, at)| (ranked.record, at)).collect();
         drawers.sort_by_key(|drawer| ranks.get(&drawer.record).copied().unwrap_or(usize::MAX));
         drawers
     }
+}
+
+/// Adds to the best drawer of each source what the next best ones say for the source: a source with
+/// several good passages answers better than one with a single passage. Expects and leaves the best
+/// first.
+fn add_company(ranked: &mut [Ranked]) {
+    /// A source: the position of its best drawer, and the scores of the best ones.
+    struct Source {
+        best: usize,
+        scores: Vec<f32>,
+    }
+    let mut sources: HashMap<u64, Source> = HashMap::new();
+    for (at, ranked) in ranked.iter().enumerate() {
+        let Some(source) = ranked.source else {
+            continue;
+        };
+        let source = sources.entry(source).or_insert_with(|| Source {
+            best: at,
+            scores: Vec::with_capacity(COMPANY),
+        });
+        if source.scores.len() < COMPANY {
+            source.scores.push(ranked.parts.score());
+        }
+    }
+    for Source { best, scores } in sources.into_values() {
+        if let Some(best) = ranked.get_mut(best) {
+            let highest = best.parts.score();
+            let shares = scores
+                .iter()
+                .map(|score| ((score - highest) / COMPANY_SCALE).exp());
+            best.parts.source += COMPANY_SCALE * shares.sum::<f32>().ln();
+        }
+    }
+    sort(ranked);
 }
 
 /// Sets how much of the best value of a feature each candidate has.

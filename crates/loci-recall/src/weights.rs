@@ -14,6 +14,11 @@ pub(crate) const AFTER_TOKENS: [f32; 2] = [0.7, 0.6];
 /// Number of neighbours on each side that count.
 pub(crate) const CONTEXT: usize = 2;
 
+/// Number of drawers of a source that count if sources are ranked, and how far behind the best one
+/// they may be.
+pub(crate) const COMPANY: usize = 5;
+pub(crate) const COMPANY_SCALE: f32 = 0.5;
+
 /// Number of days around a date that the question names that count a little.
 pub(crate) const DATE_DAYS: f32 = 14.0;
 /// Weight of a date if the question contains nothing else, or only one other word. These two are

@@ -46,6 +46,8 @@ impl Scene {
     pub(crate) fn ask(&self, question: &str) -> Answer {
         let request = Request {
             today: date(2026, 11, 16),
+            // These tests are about the order of all hits.
+            min_probability: Some(0.0),
             ..Request::new(question)
         };
         search(
@@ -310,4 +312,67 @@ fn hits_below_the_least_probability_are_left_out_and_counted() {
     for bad in [-0.1, 1.1, f32::NAN] {
         assert!(ask(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn among_sources_one_with_several_good_passages_comes_first() {
+    let scene = Scene::new(&[
+        ("a", "The quagga eats grass.", talk("one.md", 1)),
+        ("b", "A quagga eats grass.", talk("two.md", 1)),
+        ("c", "The quagga eats grass now.", talk("two.md", 2)),
+        ("d", "Grass is what the quagga eats.", talk("two.md", 3)),
+    ]);
+    let request = Request {
+        by_source: true,
+        ..Request::new("what does the quagga eat")
+    };
+    let answer = search(
+        scene.collection.as_ref(),
+        Some(scene.embedder.as_ref()),
+        &request,
+    )
+    .unwrap();
+    let sources: Vec<&str> = answer
+        .hits
+        .iter()
+        .filter_map(|hit| hit.metadata.get_str("source_file"))
+        .collect();
+    assert_eq!(sources, ["two.md", "one.md"]);
+    for hit in &answer.hits {
+        assert!((hit.score - hit.parts.score()).abs() < 1e-6, "{hit:?}");
+    }
+}
+
+#[test]
+fn improbable_hits_are_left_out_by_default_and_counted_but_not_those_with_all_words() {
+    let mut drawers = vec![
+        ("shed", "The quagga sleeps in the shed.", json!({})),
+        ("fence", "The fence needs paint.", json!({})),
+        ("tea", "Then they had tea.", json!({})),
+    ];
+    let ask = |scene: &Scene, question: &str| {
+        search(
+            scene.collection.as_ref(),
+            Some(scene.embedder.as_ref()),
+            &Request::new(question),
+        )
+        .unwrap()
+    };
+    let answer = ask(&Scene::new(&drawers), "where does the quagga sleep");
+    assert_eq!(ids(&answer), ["shed"]);
+    assert_eq!(
+        answer.warnings,
+        [loci_core::Warning::min_probability(
+            2,
+            loci_recall::MIN_PROBABILITY
+        )]
+    );
+    // Many drawers contain the word, so each is an improbable answer.
+    let texts: Vec<(String, String)> = (0..300)
+        .map(|n| (format!("q{n}"), format!("quagga number {n} of the herd")))
+        .collect();
+    let many = texts.iter();
+    drawers.extend(many.map(|(id, text)| (id.as_str(), text.as_str(), json!({}))));
+    let answer = ask(&Scene::new(&drawers), "quagga");
+    assert_eq!(answer.hits.len(), 10);
 }
