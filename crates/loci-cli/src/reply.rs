@@ -116,6 +116,10 @@ impl Reply {
             // The warning about a read-only palace is printed once, by the session. That about an
             // earlier table changes nothing about an answer; `status` and `doctor` print it.
             Note::Warning(Warning::ReadOnly { .. } | Warning::EarlierTable { .. }) => Vec::new(),
+            // Most searches leave out improbable hits, so one line is enough.
+            Note::Warning(Warning::MinProbability { hits, .. }) => vec![format!(
+                "{hits} improbable hit(s) not shown; `--min-probability 0` shows them"
+            )],
             Note::Warning(warning) => hint::lines(warning, offered),
         };
         self.notes.iter().flat_map(lines).collect()

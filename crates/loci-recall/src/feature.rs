@@ -15,6 +15,8 @@ pub enum Feature {
     WordsAround,
     /// Share of the question's words that the passage contains, weighted by rarity.
     Coverage,
+    /// The passage contains all words of the question that any drawer contains.
+    Complete,
     /// [`Feature::Words`] in relation to the best candidate.
     WordsLead,
     /// The largest share of the question's words within twelve words of the text.
@@ -57,7 +59,7 @@ pub enum Feature {
 }
 
 /// Number of features.
-pub const FEATURES: usize = 22;
+pub const FEATURES: usize = 23;
 
 /// The shape that a curve must have.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,6 +111,7 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         COARSE_SHARE,
         Shape::Rises(0.0, 0.5),
     ),
+    define(Feature::Complete, Part::Words, FLAG, Shape::Rises(1.5, 0.5)),
     define(
         Feature::WordsLead,
         Part::Words,

@@ -37,6 +37,8 @@ pub(crate) struct Ranked {
     pub(crate) record: u64,
     pub(crate) source: Option<u64>,
     pub(crate) features: Features,
+    /// What the other drawers of its source add to its score, if sources are ranked.
+    company: f32,
     /// The parts of its score, by the features that are known so far.
     pub(crate) parts: Parts,
     pub(crate) distance: Option<f32>,
@@ -51,6 +53,7 @@ pub(crate) struct Ranked {
 impl Ranked {
     fn score_by(&mut self, model: Model) {
         self.parts = model.parts(&self.features);
+        self.parts.source += self.company;
     }
 }
 
@@ -164,6 +167,7 @@ impl Ranker {
                 record: evidence.record,
                 source: evidence.source,
                 features: scorer.features(evidence),
+                company: 0.0,
                 parts: Parts::default(),
                 distance: None,
                 lexical_rank: evidence.lexical.map(|placed| placed.rank),
@@ -302,8 +306,6 @@ impl Judge for Ranker {
             .map(|drawer| (drawer.record, drawer.document.as_str()))
             .collect();
         for ranked in &mut self.ranked {
-            // Without what the other drawers of its source add.
-            ranked.score_by(model);
             let text = texts.get(&ranked.record);
             if let Some(text) = text.filter(|_| self.chosen.contains(&ranked.record)) {
                 let placement = windows.of(text);
@@ -315,9 +317,6 @@ impl Judge for Ranker {
             }
         }
         sort(&mut self.ranked);
-        if self.criteria.by_source {
-            add_company(&mut self.ranked);
-        }
         let ranks = self.ranked.iter().zip(0_usize..);
         let ranks: HashMap<u64, usize> = ranks.map(|(ranked, at)| (ranked.record, at)).collect();
         drawers.sort_by_key(|drawer| ranks.get(&drawer.record).copied().unwrap_or(usize::MAX));
@@ -327,7 +326,7 @@ impl Judge for Ranker {
 
 /// Adds to the best drawer of each source what the next best ones say for the source: a source with
 /// several good passages answers better than one with a single passage. Expects and leaves the best
-/// first.
+/// first. It runs before texts are read, because only the best drawer of a source has its text read.
 fn add_company(ranked: &mut [Ranked]) {
     /// A source: the position of its best drawer, and the scores of the best ones.
     struct Source {
@@ -353,7 +352,8 @@ fn add_company(ranked: &mut [Ranked]) {
             let shares = scores
                 .iter()
                 .map(|score| ((score - highest) / COMPANY_SCALE).exp());
-            best.parts.source += COMPANY_SCALE * shares.sum::<f32>().ln();
+            best.company = COMPANY_SCALE * shares.sum::<f32>().ln();
+            best.parts.source += best.company;
         }
     }
     sort(ranked);

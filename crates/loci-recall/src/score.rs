@@ -153,6 +153,7 @@ impl<'a> Scorer<'a> {
         let around = self.bm25(&self.counts_around(evidence, counts), evidence.length);
         features.set(Feature::WordsAround, around);
         features.set(Feature::Coverage, self.coverage(evidence));
+        features.set(Feature::Complete, flag(self.is_complete(evidence)));
         // A drawer without a source is its own source.
         let source = match evidence.source {
             Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
@@ -219,6 +220,14 @@ impl<'a> Scorer<'a> {
             }
         }
         (covered.iter().sum::<f32>() / total).min(1.0)
+    }
+
+    /// Whether a passage contains every term of the question that any drawer contains.
+    fn is_complete(&self, evidence: &Evidence) -> bool {
+        let terms = self.findings.terms.iter().enumerate();
+        let mut known = terms.filter(|(_, term)| term.origin == Origin::Asked && term.drawers > 0);
+        let contains = |at: usize| evidence.terms.iter().any(|(term, _)| *term == at);
+        !evidence.terms.is_empty() && known.all(|(at, _)| contains(at))
     }
 
     /// How near the date of a drawer is to the dates that the question names. More than 1 if the

@@ -1,6 +1,6 @@
 //! Search: finds the hits for a question.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use loci_core::{
     Collection, Compatibility, Embedder, Error, Metric, OutsideQuery, Recalled, Result, Warning,
@@ -17,13 +17,14 @@ use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
 use crate::score::{Asked, start_of};
 use crate::vectors::query_vectors;
-use crate::verdict::{Verdict, contains_all, said_by_other};
+use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
 /// Maximum number of hits of a search.
 pub const MAX_HITS: usize = 1_000;
-/// Hits that are less probable than this are left out, unless the request has another limit.
-pub const MIN_PROBABILITY: f32 = 0.001;
+/// Hits without a word of the question that are less probable than this are left out, unless the
+/// request has another limit.
+pub const MIN_PROBABILITY: f32 = 0.003;
 /// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// Factor by which a search goes deeper if copies of one text fill its places.
@@ -72,7 +73,7 @@ pub fn search(
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
-    leave_out_improbable(&ranker, &mut hits, request, &mut answer.warnings);
+    leave_out_improbable(&mut hits, request, &mut answer.warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
@@ -285,24 +286,16 @@ fn validate(request: &Request) -> Result<()> {
 }
 
 /// Leaves out hits that probably do not answer the question. Without a limit in the request, a hit
-/// with all words of the question stays: if many drawers contain them, each is improbable.
-fn leave_out_improbable(
-    ranker: &Ranker,
-    hits: &mut Vec<Hit>,
-    request: &Request,
-    warnings: &mut Vec<Warning>,
-) {
+/// with a word of the question stays: if many drawers contain it, each is improbable, and results
+/// that match are never dropped.
+fn leave_out_improbable(hits: &mut Vec<Hit>, request: &Request, warnings: &mut Vec<Warning>) {
     let limit = request.min_probability.unwrap_or(MIN_PROBABILITY);
-    let complete: HashSet<u64> = match request.min_probability {
-        Some(_) => HashSet::new(),
-        None => {
-            let ranked = ranker.ranked.iter();
-            let complete = ranked.filter(|ranked| contains_all(&ranker.findings, ranked));
-            complete.map(|ranked| ranked.record).collect()
-        }
-    };
+    let is_default = request.min_probability.is_none();
     let before = hits.len();
-    hits.retain(|hit| hit.probability >= limit || complete.contains(&hit.record));
+    hits.retain(|hit| {
+        let matches = is_default && !hit.matched_words.is_empty();
+        hit.probability >= limit || matches
+    });
     if hits.len() < before {
         warnings.push(Warning::min_probability(before - hits.len(), limit));
     }

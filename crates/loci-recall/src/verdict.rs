@@ -58,7 +58,7 @@ impl Verdict {
 }
 
 /// Whether a drawer contains every word of the question.
-pub(crate) fn contains_all(findings: &Findings, ranked: &Ranked) -> bool {
+fn contains_all(findings: &Findings, ranked: &Ranked) -> bool {
     let terms = findings.terms.iter().enumerate();
     let mut asked = terms.filter(|(_, term)| term.origin == Origin::Asked);
     !ranked.terms.is_empty() && asked.all(|(at, _)| ranked.terms.contains(&at))

@@ -196,6 +196,7 @@ fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
         "ForgottenLeftOut",
         "ImportedStandIn",
         "IndexHeldBack",
+        "MinProbability",
         "ModelMissing",
         "NotCompared",
         "NothingEnded",

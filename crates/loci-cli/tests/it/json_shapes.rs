@@ -306,7 +306,7 @@ fn tools(dir: &Dir) -> BTreeMap<String, Value> {
         (
             "loci_why_not",
             "loci_why_not",
-            json!({"id": "roses", "query": "medlar"}),
+            json!({"id": "roses", "query": "medlar", "min_probability": 0}),
         ),
         (
             "loci_duplicates",

@@ -359,7 +359,12 @@ fn the_embedder_of_the_environment_is_for_new_collections() {
     dir.json(0, &["add", text, "--id", "sleep"]);
     for command in [
         &["add", "Trains to Oslo leave at nine"][..],
-        &["search", "what did the doctor advise"],
+        &[
+            "search",
+            "what did the doctor advise",
+            "--min-probability",
+            "0",
+        ],
     ] {
         let mut run = dir.command();
         run.env("LOCI_EMBEDDER", "minilm").args(command);

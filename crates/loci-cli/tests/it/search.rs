@@ -144,7 +144,7 @@ fn a_drawer_is_embedded_by_default_and_found_by_meaning_without_a_shared_word() 
     );
     assert_eq!(hit["matched_words"], json!([]));
     assert!(hit["distance"].as_f64().unwrap() < 0.6, "{hit}");
-    assert_eq!(codes(&answer), [""; 0]);
+    assert_eq!(codes(&answer), ["min_probability"], "the two others");
     assert!(
         !dir.path("home/.local/share/loci/models").exists(),
         "a model came from somewhere"
@@ -158,7 +158,7 @@ fn imported_records_without_vectors_are_found_by_meaning() {
         ("train", "Trains to Oslo leave at nine"),
     ]);
     let answer = dir.json(0, &["search", "what did the doctor advise"]);
-    assert_eq!(ids(&answer), ["sleep", "train"]);
+    assert_eq!(ids(&answer), ["sleep"]);
     assert_eq!(answer["hits"][0]["matched_via"], "semantic");
 }
 
@@ -280,10 +280,11 @@ fn texts_of(list: &Value) -> Vec<String> {
 fn what_is_available_is_reported_when_fewer_than_k_come_back_and_only_then() {
     let dir = with(NOTES);
     let all = NOTES.len();
-    let more = dir.json(0, &["search", "oven", "-k", "1000"]);
+    let every = ["search", "oven", "--min-probability", "0", "-k"];
+    let more = dir.json(0, &[&every[..], &["1000"]].concat());
     assert_eq!(ids(&more).len(), all, "k beyond everything is everything");
     assert_eq!(more["available_in_scope"]["drawers"], all);
-    let exact = dir.json(0, &["search", "oven", "-k", &all.to_string()]);
+    let exact = dir.json(0, &[&every[..], &[&all.to_string()]].concat());
     assert_eq!(ids(&exact).len(), all);
     assert_eq!(exact.get("available_in_scope"), None);
 }
@@ -722,7 +723,7 @@ fn identical_texts_are_one_hit_that_names_the_others() {
     };
     let other = json!({"id": "friday", "document": "Deploy on Fridays is forbidden."});
     let dir = filled((0..4).map(copy).chain([other]), &[]);
-    let answer = dir.json(0, &["search", "deploy", "key"]);
+    let answer = dir.json(0, &["search", "deploy", "key", "--min-probability", "0"]);
     assert_eq!(ids(&answer).len(), 2, "{answer}");
     let hit = &answer["hits"][0];
     assert_eq!(hit["text"], text);
@@ -748,7 +749,8 @@ fn by_source_gives_the_best_of_each_source_and_drawers_without_one() {
         json!({"id": id, "document": text, "metadata": metadata})
     });
     let dir = filled(records, &[]);
-    let answer = dir.json(0, &["search", "deploy key vault", "--by-source"]);
+    let question = ["search", "deploy key vault", "--by-source"];
+    let answer = dir.json(0, &[&question[..], &["--min-probability", "0"]].concat());
     let mut found = ids(&answer);
     assert_eq!(found[0], "a1");
     found.sort();
@@ -758,7 +760,9 @@ fn by_source_gives_the_best_of_each_source_and_drawers_without_one() {
 #[test]
 fn a_least_probability_leaves_out_hits_and_says_how_many() {
     let dir = with(NOTES);
-    let all = dir.json(0, &["search", "boiler", "-k", "100"]);
+    let every = ["search", "boiler", "-k", "100", "--min-probability", "0"];
+    let all = dir.json(0, &every);
+    assert_eq!(ids(&all).len(), NOTES.len());
     let some = dir.json(
         0,
         &["search", "boiler", "-k", "100", "--min-probability", "0.1"],
@@ -781,7 +785,8 @@ fn a_greatest_distance_leaves_out_what_shares_no_word_and_says_how_many() {
     let none = dir.json(1, &["search", "zebra", "--max-distance", "0.01"]);
     assert_eq!(none["hits"], json!([]));
     assert!(message(&none, "max_distance").contains(&NOTES.len().to_string()));
-    let all = dir.json(0, &["search", "boiler", "--max-distance", "2", "-k", "100"]);
+    let far = ["search", "boiler", "--max-distance", "2", "-k", "100"];
+    let all = dir.json(0, &[&far[..], &["--min-probability", "0"]].concat());
     assert_eq!(ids(&all).len(), NOTES.len());
     assert_eq!(codes(&all), [""; 0]);
 }
@@ -799,7 +804,8 @@ fn a_budget_is_never_exceeded_and_never_leaves_nothing() {
     ]);
     for budget in [1_u64, 2, 5, 8, 50, 1_000, 100_000] {
         let flag = budget.to_string();
-        let answer = dir.json(0, &["search", "tomatoes water", "--budget", &flag]);
+        let question = ["search", "tomatoes water", "--min-probability", "0"];
+        let answer = dir.json(0, &[&question[..], &["--budget", &flag]].concat());
         let hits = answer["hits"].as_array().unwrap();
         assert!(!hits.is_empty(), "{budget}");
         let tokens: u64 = hits.iter().map(|hit| hit["tokens"].as_u64().unwrap()).sum();
@@ -1155,7 +1161,8 @@ fn what_was_changed_or_forgotten_is_not_found_any_more() {
     let dir = with(NOTES);
     let text = "The physician recommended more sleep";
     dir.json(0, &["update", "boiler", text]);
-    let old = dir.json(0, &["search", "gas boiler error", "-k", "24"]);
+    let question = ["search", "gas boiler error", "-k", "24"];
+    let old = dir.json(0, &[&question[..], &["--min-probability", "0"]].concat());
     let hits = old["hits"].as_array().unwrap();
     let hit = hits.iter().find(|hit| hit["id"] == "boiler").unwrap();
     assert_eq!(

@@ -34,7 +34,8 @@ fn why(dir: &Dir, id: &str, flags: &[&str]) -> Value {
 }
 
 fn found(dir: &Dir, question: &str, flags: &[&str], id: &str) -> bool {
-    let answer = dir.json(0, &[&["search", question], flags].concat());
+    let improbable = ["--min-probability", "0"];
+    let answer = dir.json(0, &[&["search", question], flags, &improbable].concat());
     texts(&answer["hits"], "id").contains(&id.to_owned())
 }
 

@@ -245,6 +245,7 @@ fn stand_ins_of_an_earlier_table_are_compared_in_a_palace_of_a_model() {
     let question = "baking rye bread";
     let request = Request {
         collection: "models".into(),
+        min_probability: Some(0.0),
         ..Request::new(question)
     };
     let stood_in = |answer: &loci_palace::search::Answer| {
