@@ -415,7 +415,7 @@ pub(crate) struct SearchArguments {
     #[command(flatten)]
     pub(crate) ask: AskArguments,
     /// Leave out hits whose probability of answering the question is below this, from 0 to 1. By
-    /// default 0.003, but hits with a word of the question stay; 0 shows every hit
+    /// default 0.001, but hits with a word of the question stay; 0 shows every hit
     #[arg(long, value_name = "PROBABILITY")]
     pub(crate) min_probability: Option<f32>,
     /// Search this file or folder instead of the palace; the files it reads are kept in a cache

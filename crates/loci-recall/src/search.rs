@@ -24,7 +24,7 @@ use crate::weights::CONTEXT;
 pub const MAX_HITS: usize = 1_000;
 /// Hits without a word of the question that are less probable than this are left out, unless the
 /// request has another limit.
-pub const MIN_PROBABILITY: f32 = 0.003;
+pub const MIN_PROBABILITY: f32 = 0.001;
 /// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// Factor by which a search goes deeper if copies of one text fill its places.

@@ -117,7 +117,11 @@ fn a_collection_and_its_own_embedder_need_no_word_of_warning() {
         memory.collection.embedder().unwrap(),
         Some(table(&palace).identity())
     );
-    let found = palace.search(&Request::new("stars at night")).unwrap();
+    let request = Request {
+        min_probability: Some(0.0),
+        ..Request::new("stars at night")
+    };
+    let found = palace.search(&request).unwrap();
     assert_eq!(codes(&found.warnings), BTreeSet::new());
     let nearest = hit(&found, "v2");
     let expected = cosine(
@@ -221,7 +225,10 @@ fn the_model_is_back(palace: &Palace) {
     let model = Fake::minilm();
     let back = embedding(palace, "drawers", model.clone()).unwrap();
     let question = "baking a loaf";
-    let request = loci_recall::Request::new(question);
+    let request = loci_recall::Request {
+        min_probability: Some(0.0),
+        ..loci_recall::Request::new(question)
+    };
     let answer = loci_recall::search(back.as_ref(), Some(&model), &request).unwrap();
     let unexpected = ["model_missing", "compatible_embedder", "not_compared"];
     let said = codes(&answer.warnings);

@@ -9,6 +9,8 @@ use super::walk::{Term, TermKind, walk};
 
 /// Number of words whose initials are searched as one word.
 const INITIALS: std::ops::RangeInclusive<usize> = 3..=5;
+/// Maximum number of initials. A long question is a text, and its words abbreviate nothing.
+const MOST_INITIALS: usize = 24;
 
 /// One term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +161,9 @@ impl Initials {
                 let initials: String = words.iter().map(|(first, _)| first).collect();
                 let place = words.first().zip(words.last());
                 let phrase = place.and_then(|(first, last)| query.get(first.1.start..last.1.end));
+                if found.len() == MOST_INITIALS {
+                    return found;
+                }
                 if let Some(phrase) = phrase
                     && found.iter().all(|(known, _)| *known != initials)
                 {
