@@ -14,7 +14,7 @@ pub(crate) const CURVES: [Curve; FEATURES] = [
     // Coverage
     Curve { small: &[0.000, 0.000, 0.000, 0.000, 0.000, 0.000], large: &[0.000, 0.075, 0.150, 0.250, 0.375, 0.500] },
     // Complete
-    Curve { small: &[0.000, 1.000], large: &[0.000, 0.500] },
+    Curve { small: &[0.000, 0.800], large: &[0.000, 0.500] },
     // WordsLead
     Curve { small: &[0.000, 0.300, 0.420, 0.510, 0.600], large: &[0.000, 0.300, 0.420, 0.510, 0.600] },
     // Close

@@ -111,7 +111,7 @@ pub const DEFINITIONS: [Definition; FEATURES] = [
         COARSE_SHARE,
         Shape::Rises(0.0, 0.5),
     ),
-    define(Feature::Complete, Part::Words, FLAG, Shape::Rises(1.0, 0.5)),
+    define(Feature::Complete, Part::Words, FLAG, Shape::Rises(0.8, 0.5)),
     define(
         Feature::WordsLead,
         Part::Words,
