@@ -82,6 +82,11 @@ impl Passage {
     }
 }
 
+/// The [`label`] of what a user says in a chat.
+pub const USER: &str = "user";
+/// The [`label`] of what an assistant says in a chat.
+pub const ASSISTANT: &str = "assist";
+
 /// The terms of the speaker's name, separated by spaces: the metadata `speaker`, else `role` (`user`
 /// or `assistant` in a chat), else a name at the start of the text. A turn of a chat often begins
 /// with a word and a colon that is no name, so its role comes before that.

@@ -11,6 +11,8 @@
 //! drawers are then five round trips, and six if the query has only common words. Facets, which are
 //! read only if a search finds too little, are one more.
 
+use std::borrow::Cow;
+
 use crate::collection::{Metric, Selection};
 use crate::embedder::EmbedderIdentity;
 use crate::error::Result;
@@ -134,7 +136,7 @@ pub struct PassageSummary {
     /// Its date, or the time of adding, in milliseconds since 1970.
     pub authored_at: i64,
     /// Terms of the speaker's name, separated by spaces.
-    pub label: String,
+    pub label: Cow<'static, str>,
     /// Its source, if it has one.
     pub source: Option<u64>,
 }

@@ -6,6 +6,8 @@
 //! rounded, so machines agree. Without it, products are rounded before they are added.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2 and FMA")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod codes;
 mod dense;
 mod halves;
@@ -74,10 +76,16 @@ dispatch! {
     /// Inner product of two rows of 4-bit codes.
     dot_codes => codes::dot, (a: &[u8], b: &[u8]) -> i32
 }
-dispatch! {
-    /// Inner products of a row of at most [`MOST_CODES`] 4-bit codes with several rows that
-    /// [`unpack`] unpacked, one after the other.
-    dots => codes::dots, (row: &[u8], unpacked: &[i16], out: &mut [i32])
+/// Inner products of a row of at most [`MOST_CODES`] 4-bit codes with several rows that
+/// [`unpack`] unpacked, one after the other.
+pub(crate) fn dots(row: &[u8], unpacked: &[u8], out: &mut [i32]) {
+    #[cfg(target_arch = "x86_64")]
+    if avx2::can_read(row) && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: AVX2 was detected.
+        unsafe { avx2::dots(row, unpacked, out) };
+        return;
+    }
+    codes::dots(row, unpacked, out);
 }
 dispatch! {
     /// The values as half-precision numbers, little-endian, two bytes each.

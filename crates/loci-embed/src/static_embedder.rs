@@ -70,7 +70,7 @@ pub struct StaticEmbedder {
 pub struct ComparedTokens {
     tokens: Vec<TokenId>,
     /// The codes of their rows, one row after the other.
-    unpacked: Vec<i16>,
+    unpacked: Vec<u8>,
     /// Their products with the last token.
     products: Vec<i32>,
 }
@@ -151,7 +151,7 @@ impl StaticEmbedder {
     /// Prepares tokens that many others are compared with.
     pub fn compared(&self, tokens: &[TokenId]) -> ComparedTokens {
         let rows = tokens.iter().map(|token| self.table.row(*token));
-        let unpacked: Vec<i16> = rows.flat_map(kernels::unpack).collect();
+        let unpacked: Vec<u8> = rows.flat_map(kernels::unpack).collect();
         // A token without a row, or rows that are too long, are compared one by one.
         let is_whole = unpacked.len() == tokens.len() * 2 * self.table.row(0).len()
             && unpacked.len() <= tokens.len() * kernels::MOST_CODES;

@@ -46,6 +46,7 @@ mod index;
 mod kernels;
 mod layout;
 mod leftovers;
+mod memory;
 mod open;
 mod query;
 mod registration;

@@ -2,8 +2,8 @@
 //! registration.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +16,11 @@ use crate::flat::{Flat, Parts};
 use crate::index::VectorIndex;
 use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES, is_length};
+use crate::memory;
 use crate::registration::{Identity, Registration, is_snapshot_name};
 
+/// The number of the section of scales, addends and factors.
+const TERMS: usize = 1;
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 128 << 10;
 
@@ -68,13 +71,7 @@ pub(crate) fn open_flat(directory: &Path, registration: &Registration) -> Result
         layout,
         checksums: header.checksums,
     };
-    let mut terms = sections.numbers(1, f32::from_le_bytes)?;
-    let count = terms.len() / 3;
-    let mut factors = terms.split_off(2 * count);
-    let mut addends = terms.split_off(count);
-    // The scan works on whole blocks.
-    factors.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
-    addends.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
+    let [scales, addends, factors] = sections.terms()?;
     let rows = sections.numbers(2, u64::from_le_bytes)?;
     if !rows.is_sorted_by(|a, b| a < b) {
         return Err(Damage::Section { name: "rows" });
@@ -89,7 +86,7 @@ pub(crate) fn open_flat(directory: &Path, registration: &Registration) -> Result
             centre,
         ),
         rows,
-        scales: terms,
+        scales,
         addends,
         factors,
         bits,
@@ -217,14 +214,24 @@ impl Sections {
     ) -> Result<(), Damage> {
         let (mut offset, mut length) = self.place(number)?;
         let unit = unit.max(1);
-        let piece = (PIECE_BYTES / unit).max(1) * unit;
+        let mut buffer = vec![0; (PIECE_BYTES / unit).max(1) * unit];
         let mut digest = Xxh3::new();
         while length > 0 {
-            let bytes = read_at(&mut self.file, offset, length.min(piece as u64))?;
-            digest.update(&bytes);
-            visit(&bytes);
-            offset += bytes.len() as u64;
-            length -= bytes.len() as u64;
+            let here = usize::try_from(length).map_or(buffer.len(), |left| left.min(buffer.len()));
+            let bytes = buffer.get_mut(..here).unwrap_or_default();
+            self.file
+                .read_exact_at(bytes, offset)
+                .map_err(|error| match error.kind() {
+                    ErrorKind::UnexpectedEof => Damage::Length {
+                        expected: self.layout.bytes,
+                        found: offset,
+                    },
+                    _ => Damage::Unreadable(error),
+                })?;
+            digest.update(bytes);
+            visit(bytes);
+            offset += here as u64;
+            length -= here as u64;
         }
         self.check(number, digest.digest())
     }
@@ -244,6 +251,37 @@ impl Sections {
             numbers.extend(read.map(|bytes| from(*bytes)));
         })?;
         Ok(numbers)
+    }
+
+    /// Reads and checks what the scan needs of each row: scales, addends and factors. The last two
+    /// are filled up with zeros, because the scan works on whole blocks.
+    fn terms(&mut self) -> Result<[Vec<f32>; 3], Damage> {
+        let (_, length) = self.place(TERMS)?;
+        let count = usize::try_from(length / 12).map_err(|_| too_large())?;
+        let mut terms = [const { Vec::new() }; 3];
+        for term in &mut terms {
+            let whole = count.next_multiple_of(BLOCK_ROWS);
+            term.try_reserve_exact(whole).map_err(|_| too_large())?;
+        }
+        let (mut read, each) = (0, count.max(1));
+        self.scan(TERMS, size_of::<f32>(), |bytes| {
+            let mut numbers = bytes.as_chunks::<4>().0;
+            while !numbers.is_empty() {
+                let Some(term) = terms.get_mut(read / each) else {
+                    break;
+                };
+                let here = numbers.len().min(each - read % each);
+                let (these, rest) = numbers.split_at(here);
+                term.extend(these.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                numbers = rest;
+                read += here;
+            }
+        })?;
+        let [_, addends, factors] = &mut terms;
+        for term in [addends, factors] {
+            term.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
+        }
+        Ok(terms)
     }
 
     /// Another descriptor of the same file.
@@ -267,8 +305,7 @@ fn too_large() -> Damage {
 
 fn read_at(file: &mut File, offset: u64, length: u64) -> Result<Vec<u8>, Damage> {
     let capacity = usize::try_from(length).map_err(|_| too_large())?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(capacity).map_err(|_| too_large())?;
+    let mut bytes = memory::reserve(capacity)?;
     file.seek(SeekFrom::Start(offset))
         .map_err(Damage::Unreadable)?;
     let read = file

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use loci_core::{PassageSummary, Result, SearchView, SourceLimits, SourcePassages};
+use loci_core::{PassageSummary, Result, SearchView, SourceLimits, SourcePassages, passage};
 
 use crate::evidence::{Evidence, Placed, ProbedTerm, Role, SourceEvidence};
 use crate::lexical::Lexical;
@@ -226,8 +226,8 @@ fn by_record(best: Vec<(u64, f32)>, nearest: Vec<Vec<(f32, u64)>>) -> Vec<(u64, 
 /// The side of a chat, by the label that [`loci_core::passage::label`] gives to its turns.
 fn role_of(label: &str) -> Role {
     match label {
-        "user" => Role::User,
-        "assist" => Role::Assistant,
+        passage::USER => Role::User,
+        passage::ASSISTANT => Role::Assistant,
         _ => Role::None,
     }
 }

@@ -172,12 +172,16 @@ impl Lexical {
         statistics: &Statistics,
     ) -> Self {
         let drawers = statistics.drawers.max(1);
+        let listed = postings.iter().map(|postings| match postings {
+            Postings::Listed(records) => records.len(),
+            Postings::TooCommon { .. } => 0,
+        });
         let mut arm = Self {
             terms: Vec::with_capacity(question.terms.len()),
             only_stop_words: question.only_stop_words,
             drawers: statistics.palace_drawers,
             mean_length: (statistics.terms as f32 / drawers as f32).max(1.0),
-            mentions: Vec::new(),
+            mentions: Vec::with_capacity(listed.sum()),
             common: Vec::new(),
         };
         let asked = question.terms.into_iter().zip(question.words);

@@ -185,7 +185,7 @@ pub fn s16_10_the_passages_of_a_source_come_in_order_and_within_limits(fixture: 
         );
         assert_eq!(passages[4].source, None);
         assert_eq!(
-            (passages[4].label.as_str(), passages[0].label.as_str()),
+            (passages[4].label.as_ref(), passages[0].label.as_ref()),
             ("", "ann")
         );
         assert_eq!(around.sources.len(), 2);

@@ -40,7 +40,7 @@ impl Derived {
                 record: row.record,
                 length,
                 authored_at: place.authored_at.unwrap_or(row.created_at),
-                label: place.label,
+                label: place.label.into(),
                 source: place.source,
             };
             derived.passages.insert(row.record, summary);

@@ -87,34 +87,37 @@ pub(super) fn dot<const FUSED: bool>(a: &[u8], b: &[u8]) -> i32 {
         .sum()
 }
 
-/// The codes of a row as numbers: those of the lower four bits, then those of the upper.
-pub(crate) fn unpack(row: &[u8]) -> Vec<i16> {
-    let bytes = || row.iter().map(|byte| i16::from(*byte));
-    bytes().map(low).chain(bytes().map(high)).collect()
+/// The codes of a row as they are stored: those of the lower four bits, then those of the upper.
+pub(crate) fn unpack(row: &[u8]) -> Vec<u8> {
+    let lower = row.iter().map(|byte| byte & 15);
+    let upper = row.iter().map(|byte| byte >> 4);
+    lower.chain(upper).collect()
 }
 
-/// Inner products of a row with several rows that are unpacked, one after the other.
+/// The codes of a row as numbers, in the order of [`unpack`].
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
 )]
 #[inline(always)]
-pub(super) fn dots<const FUSED: bool>(row: &[u8], unpacked: &[i16], out: &mut [i32]) {
-    let mut codes = [0_i16; MOST_CODES];
+pub(super) fn numbers<'a>(row: &[u8], codes: &'a mut [i8; MOST_CODES]) -> &'a [i8] {
     let (first, second) = codes.split_at_mut(row.len().min(MOST_CODES / 2));
     for ((first, second), byte) in first.iter_mut().zip(second.iter_mut()).zip(row) {
-        let byte = i16::from(*byte);
-        *first = low(byte);
-        *second = high(byte);
+        *first = (byte & 15).wrapping_sub(CODE_OFFSET).cast_signed();
+        *second = (byte >> 4).wrapping_sub(CODE_OFFSET).cast_signed();
     }
-    let codes = codes.get(..2 * row.len()).unwrap_or_default();
-    for (out, other) in out
-        .iter_mut()
-        .zip(unpacked.chunks_exact(codes.len().max(1)))
-    {
+    codes.get(..2 * row.len()).unwrap_or_default()
+}
+
+/// Inner products of a row with several rows that are unpacked, one after the other.
+pub(super) fn dots(row: &[u8], unpacked: &[u8], out: &mut [i32]) {
+    let mut codes = [0; MOST_CODES];
+    let codes = numbers(row, &mut codes);
+    let others = unpacked.chunks_exact(codes.len().max(1));
+    for (out, other) in out.iter_mut().zip(others) {
         let products = codes.iter().zip(other);
         *out = products
-            .map(|(a, b)| i32::from(*a) * i32::from(*b))
+            .map(|(a, b)| i32::from(*a) * (i32::from(*b) - i32::from(CODE_OFFSET)))
             .fold(0, i32::wrapping_add);
     }
 }
@@ -132,9 +135,12 @@ mod tests {
         for length in [1, 16, 17, 192, MOST_CODES / 2] {
             let one = row(length, 7);
             let others: Vec<Vec<u8>> = [1, 3, 11].map(|step| row(length, step)).into();
-            let unpacked: Vec<i16> = others.iter().flat_map(|other| unpack(other)).collect();
+            let unpacked: Vec<u8> = others.iter().flat_map(|other| unpack(other)).collect();
             let mut products = [0; 3];
             dots(&one, &unpacked, &mut products);
+            let mut portable = [0; 3];
+            super::dots(&one, &unpacked, &mut portable);
+            assert_eq!(products, portable, "{length}");
             assert_eq!(
                 products.as_slice(),
                 others

@@ -1,18 +1,19 @@
 //! The reads of a search: one view of a collection, inside one read transaction. Ranking is done by
 //! the caller; nothing here writes.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use loci_core::{
     CandidateQuery, Candidates, Error, FacetCounts, Outside, OutsideQuery, PassageSummary,
     Recalled, Result, SearchView, SourceLimits, SourcePassages, SpaceVector, Statistics,
-    Surroundings, TermQuery, ViewRequest, Warning,
+    Surroundings, TermQuery, ViewRequest, Warning, passage,
 };
 use loci_index::QueryVector;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::meta::CollectionRow;
-use super::query::{Reading, with_index};
+use super::query::{Purpose, Reading, with_index};
 use super::read::Damaged;
 use super::rowset::RowSet;
 use super::{SqliteCollection, facets, other, postings, tokens};
@@ -137,7 +138,8 @@ impl<'a> View<'a> {
             let set = self.set.as_ref();
             let found = match (&vector.space, self.reading) {
                 (None, Some(reading)) => {
-                    reading.nearest(&vector.vector, query.near, set, self.damaged)?
+                    let (vector, k) = (&vector.vector, query.near);
+                    reading.nearest(vector, k, Purpose::Ranking, set, self.damaged)?
                 }
                 (None, None) => {
                     return Err(Error::Internal {
@@ -385,9 +387,19 @@ fn summary(columns: &Row<'_>) -> Attempt<PassageSummary> {
         record: columns.get::<_, i64>(0)? as u64,
         length: length(columns, 1)?,
         authored_at: moment(columns, 2)?,
-        label: columns.get_ref(3)?.as_str().unwrap_or_default().to_owned(),
+        label: label_of(columns.get_ref(3)?.as_str().unwrap_or_default()),
         source: (source != 0).then_some(source as u64),
     })
+}
+
+/// Most passages are turns of a chat; their labels are not copied.
+fn label_of(label: &str) -> Cow<'static, str> {
+    match label {
+        "" => "".into(),
+        passage::USER => passage::USER.into(),
+        passage::ASSISTANT => passage::ASSISTANT.into(),
+        _ => label.to_owned().into(),
+    }
 }
 
 fn length(columns: &Row<'_>, at: usize) -> rusqlite::Result<u32> {

@@ -96,29 +96,40 @@ impl Iterator for Terms<'_> {
     }
 }
 
-/// The rows of one term in one segment.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Doclist {
-    /// Rows and how often each contains the term, ascending; 0 for a row that was deleted. At most
-    /// `keep` of them.
-    pub(super) rows: Vec<(u64, u32)>,
-    /// The first row.
+/// Reads the rows of one term in one segment. They are appended to a vector with how often each
+/// contains the term, ascending; 0 for a row that was deleted.
+pub(super) struct Doclist<'a> {
+    rows: &'a mut Vec<(u64, u32)>,
+    /// How many rows are appended at most, and how many were.
+    keep: usize,
+    kept: usize,
+    summary: Summary,
+    /// Bytes of the positions of the last row that follow on the next page.
+    left: usize,
+}
+
+/// What is known about the rows of one term in one segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// The first row and the last.
     pub(super) first: u64,
+    pub(super) last: u64,
     /// How many rows contain the term.
     pub(super) live: u64,
     /// How many rows there are, with those that were deleted.
     found: u64,
-    keep: usize,
-    row: u64,
-    /// Bytes of the positions of `row` that follow on the next page.
-    left: usize,
+    /// Whether all of them were kept.
+    pub(super) is_complete: bool,
 }
 
-impl Doclist {
-    pub(super) fn new(keep: usize) -> Self {
+impl<'a> Doclist<'a> {
+    pub(super) fn new(keep: usize, rows: &'a mut Vec<(u64, u32)>) -> Self {
         Self {
+            rows,
             keep,
-            ..Self::default()
+            kept: 0,
+            summary: Summary::default(),
+            left: 0,
         }
     }
 
@@ -149,20 +160,13 @@ impl Doclist {
         Ok(first_term.is_none())
     }
 
-    /// Whether all rows were kept.
-    pub(super) fn is_complete(&self) -> bool {
-        self.found == self.rows.len() as u64
-    }
-
-    /// The last row.
-    pub(super) fn last(&self) -> u64 {
-        self.row
-    }
-
     /// Ends the list. All positions must have been read.
-    pub(super) fn finish(&self) -> Result<(), Malformed> {
+    pub(super) fn finish(self) -> Result<Summary, Malformed> {
         if self.left == 0 {
-            Ok(())
+            Ok(Summary {
+                is_complete: self.summary.found == self.kept as u64,
+                ..self.summary
+            })
         } else {
             Err(Malformed)
         }
@@ -182,7 +186,7 @@ impl Doclist {
         let mut bytes = page.slice(at, length)?;
         while !bytes.is_empty() {
             let step = number(&mut bytes)?;
-            let row = self.row.checked_add(step).ok_or(Malformed)?;
+            let row = self.summary.last.checked_add(step).ok_or(Malformed)?;
             self.entry(row, &mut bytes)?;
         }
         Ok(())
@@ -190,20 +194,21 @@ impl Doclist {
 
     /// Reads the size of the positions of a row, and as many of them as there are.
     fn entry(&mut self, row: u64, bytes: &mut &[u8]) -> Result<(), Malformed> {
-        if self.found > 0 && row <= self.row {
+        if self.summary.found > 0 && row <= self.summary.last {
             return Err(Malformed);
         }
         let size = number(bytes)?;
-        if self.found == 0 {
-            self.first = row;
+        if self.summary.found == 0 {
+            self.summary.first = row;
         }
-        self.row = row;
+        self.summary.last = row;
         // The lowest bit says that the row replaces one of an older segment.
         self.left = usize::try_from(size / 2).map_err(|_| Malformed)?;
-        self.live += u64::from(self.left > 0);
-        self.found += 1;
-        if self.rows.len() < self.keep {
+        self.summary.live += u64::from(self.left > 0);
+        self.summary.found += 1;
+        if self.kept < self.keep {
             self.rows.push((row, 0));
+            self.kept += 1;
         }
         self.count(bytes);
         Ok(())
@@ -225,7 +230,7 @@ impl Doclist {
         let (positions, rest) = bytes.split_at(here);
         *bytes = rest;
         self.left -= here;
-        if self.found <= self.keep as u64
+        if self.summary.found <= self.keep as u64
             && let Some(last) = self.rows.last_mut()
         {
             last.1 += positions.iter().filter(|byte| **byte < 128).count() as u32;

@@ -7,7 +7,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::doclist::{Doclist, Malformed, Page, varint};
+use super::doclist::{Doclist, Malformed, Page, Summary, varint};
 use super::{DIRECTORY, LEAVES};
 use crate::fault::Attempt;
 
@@ -40,7 +40,9 @@ pub(super) enum Rows {
 pub(super) struct Segments<'a> {
     leaves: CachedStatement<'a>,
     directory: CachedStatement<'a>,
-    newest_first: Vec<Segment>,
+    oldest_first: Vec<Segment>,
+    /// The rows of the last term. Used again, because new memory costs more than reading.
+    rows: Vec<(u64, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +71,16 @@ impl<'a> Segments<'a> {
             .prepare_cached("SELECT block FROM main.postings_data WHERE id = ?1")?
             .query_row([STRUCTURE], |row| row.get(0))
             .optional()?;
-        let Some(segments) = structure.as_deref().and_then(segments) else {
+        let Some(mut segments) = structure.as_deref().and_then(segments) else {
             return Ok(Err(Malformed));
         };
+        // Older segments usually have smaller rows.
+        segments.reverse();
         Ok(Ok(Self {
             leaves: db.prepare_cached(LEAVES)?,
             directory: db.prepare_cached(DIRECTORY)?,
-            newest_first: segments,
+            oldest_first: segments,
+            rows: Vec::new(),
         }))
     }
 
@@ -86,13 +91,14 @@ impl<'a> Segments<'a> {
         let mut keep = most;
         loop {
             lists.clear();
-            for segment in self.newest_first.clone() {
+            self.rows.clear();
+            for segment in self.oldest_first.clone() {
                 match self.doclist(segment, &term, keep)? {
                     Ok(list) => lists.extend(list),
                     Err(malformed) => return Ok(Err(malformed)),
                 }
             }
-            if lists.iter().all(Doclist::is_complete) {
+            if lists.iter().all(|list| list.is_complete) {
                 break;
             }
             let live: u64 = lists.iter().map(|list| list.live).sum();
@@ -101,15 +107,16 @@ impl<'a> Segments<'a> {
             }
             keep = usize::MAX;
         }
-        let rows = merged(lists.into_iter().map(|list| list.rows));
-        Ok(Ok(if rows.len() > most {
-            Rows::Counted(rows.len() as u64)
+        merge(&mut self.rows);
+        Ok(Ok(if self.rows.len() > most {
+            Rows::Counted(self.rows.len() as u64)
         } else {
-            Rows::Listed(rows)
+            Rows::Listed(self.rows.clone())
         }))
     }
 
-    fn doclist(&mut self, segment: Segment, term: &[u8], keep: usize) -> Read<Option<Doclist>> {
+    /// Appends the rows of a term in a segment.
+    fn doclist(&mut self, segment: Segment, term: &[u8], keep: usize) -> Read<Option<Summary>> {
         let page = self.page_of(segment, term)?;
         let mut leaves = self
             .leaves
@@ -117,16 +124,16 @@ impl<'a> Segments<'a> {
         let Some(columns) = leaves.next()? else {
             return Ok(Err(Malformed));
         };
+        let mut list = Doclist::new(keep, &mut self.rows);
         let begun = Page::new(columns.get_ref(0)?.as_blob().unwrap_or_default()).and_then(|page| {
             let Some((at, to)) = find(&page, term)? else {
                 return Ok(None);
             };
-            let mut list = Doclist::new(keep);
             list.begin(&page, at, to)?;
-            Ok(Some((list, to == page.end)))
+            Ok(Some(to == page.end))
         });
-        let (mut list, mut goes_on) = match begun {
-            Ok(Some(begun)) => begun,
+        let mut goes_on = match begun {
+            Ok(Some(goes_on)) => goes_on,
             Ok(None) => return Ok(Ok(None)),
             Err(malformed) => return Ok(Err(malformed)),
         };
@@ -138,7 +145,7 @@ impl<'a> Segments<'a> {
                 Err(malformed) => return Ok(Err(malformed)),
             }
         }
-        Ok(list.finish().map(|()| Some(list)))
+        Ok(list.finish().map(Some))
     }
 
     /// The page on which a term is, if the segment has it.
@@ -238,35 +245,22 @@ fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
     (read == total).then_some(found)
 }
 
-/// Whether the rows of each list are all above those of the next, which is older. Then no row is in
+/// Whether the rows of each list are all below those of the next, which is newer. Then no row is in
 /// two of them. A row that was written again is also in an older list.
-fn are_apart(lists: &[Doclist]) -> bool {
+fn are_apart(lists: &[Summary]) -> bool {
     lists.windows(2).all(|pair| match pair {
-        [newer, older] => older.last() < newer.first,
+        [older, newer] => older.last < newer.first,
         _ => true,
     })
 }
 
-/// One list of several, newest first. A row counts as in the newest list, and deleted rows are left
-/// out.
-fn merged(lists: impl DoubleEndedIterator<Item = Vec<(u64, u32)>>) -> Vec<(u64, u32)> {
-    let mut all: Vec<(u64, u32)> = Vec::new();
-    let mut runs = 0;
-    // Oldest first, because older segments usually have smaller rows.
-    for list in lists.rev() {
-        runs += 1;
-        if all.is_empty() {
-            all = list;
-        } else {
-            all.extend(list);
-        }
-    }
-    if runs > 1 {
-        if !all.is_sorted_by(|a, b| a.0 < b.0) {
-            // Stable, so that the newest of equal rows comes last.
-            all.sort_by_key(|(row, _)| *row);
-        }
-        all.dedup_by(|newer, older| {
+/// Sorts the rows of several lists, oldest list first. A row counts as in the newest list, and
+/// deleted rows are left out.
+fn merge(rows: &mut Vec<(u64, u32)>) {
+    if !rows.is_sorted_by(|a, b| a.0 < b.0) {
+        // Stable, so that the newest of equal rows comes last.
+        rows.sort_by_key(|(row, _)| *row);
+        rows.dedup_by(|newer, older| {
             let same = newer.0 == older.0;
             if same {
                 *older = *newer;
@@ -274,6 +268,5 @@ fn merged(lists: impl DoubleEndedIterator<Item = Vec<(u64, u32)>>) -> Vec<(u64, 
             same
         });
     }
-    all.retain(|(_, count)| *count > 0);
-    all
+    rows.retain(|(_, count)| *count > 0);
 }
