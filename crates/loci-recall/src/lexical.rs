@@ -331,12 +331,22 @@ impl Lexical {
             let share = saturation(count, PASSAGE_K1, PASSAGE_B, length, mean);
             weight * (PASSAGE_K1 + 1.0) * share
         };
+        // Most counts are small. Their highest parts are computed once.
+        let most = |term: usize| {
+            let of_count = |count| part(Mention::new(0, term, count), 0.0);
+            [0, 1, 2, 3, 4, 5, 6, 7].map(of_count)
+        };
+        let most: Vec<[f32; 8]> = (0..weights.len()).map(most).collect();
+        let bound = |mention: &Mention| {
+            let counts = most.get(mention.term());
+            let known = counts.and_then(|counts| counts.get(mention.count() as usize));
+            known.copied().unwrap_or_else(|| part(*mention, 0.0))
+        };
         let mut bounds: Vec<Bound> = Vec::new();
         let mut at = 0;
         for (record, mentions) in self.by_record() {
             if view.admits(record) {
-                let score = mentions.iter().map(|mention| part(*mention, 0.0)).sum();
-                bounds.push(Bound::new(score, at));
+                bounds.push(Bound::new(mentions.iter().map(bound).sum(), at));
             }
             at += mentions.len();
         }

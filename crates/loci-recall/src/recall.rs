@@ -218,14 +218,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Reads the tokens of these drawers and of the neighbours of the best. Beyond as many as are
-    /// compared in a small collection, neighbours change no answer, and reading them costs most.
+    /// Reads the tokens of these drawers and of their neighbours.
     fn read_tokens(&mut self, evidence: &mut [Evidence], narrowed: &[usize]) -> Result<()> {
-        let best = narrowed.get(..self.probe.depth).unwrap_or(narrowed);
-        let mut wanted = with_neighbours(evidence, best);
-        wanted.extend(narrowed.iter().skip(best.len()));
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = with_neighbours(evidence, narrowed);
         let records: Vec<u64> = wanted
             .iter()
             .filter_map(|at| evidence.get(*at).map(|found| found.record))

@@ -233,7 +233,11 @@ impl<'a> Doclist<'a> {
         if self.summary.found <= self.keep as u64
             && let Some(last) = self.rows.last_mut()
         {
-            last.1 += positions.iter().filter(|byte| **byte < 128).count() as u32;
+            // Most rows contain a term once, at a position of one byte or two.
+            last.1 += match positions {
+                [_] | [128..=255, 0..=127] => 1,
+                _ => positions.iter().filter(|byte| **byte < 128).count() as u32,
+            };
         }
     }
 }
