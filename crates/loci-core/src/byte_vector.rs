@@ -166,6 +166,19 @@ mod tests {
         }
 
         #[test]
+        fn the_numbers_of_a_rounded_vector_are_exact_products(
+            mut vector in prop::collection::vec(-1.0_f32..1.0, 1..50),
+        ) {
+            vector.push(0.7);
+            round_to_bytes(&mut vector);
+            let found = ByteCodes::exact(&vector).unwrap();
+            for (number, code) in vector.iter().zip(&found.codes) {
+                let product = f64::from(found.scale) * f64::from(code.cast_signed());
+                prop_assert_eq!(f64::from(*number).to_bits(), product.to_bits());
+            }
+        }
+
+        #[test]
         fn every_set_of_codes_is_found_again(
             codes in prop::collection::vec(-127_i8..=127, 1..50), scale in 0_u32..0x7e_0000,
         ) {

@@ -224,7 +224,7 @@ fn long_messages_of_a_server_are_cut() {
 fn a_silent_server_is_left_after_the_timeout() {
     let server = Server::start(|_, _| Reply::Stall(b"HTTP/1.1 200 OK\r\n".to_vec()));
     let mut options = options(&server);
-    (options.timeout, options.attempts) = (Duration::from_millis(150), 2);
+    (options.timeout, options.attempts) = (Duration::from_secs(1), 2);
     let error = RemoteEmbedder::connect(options)
         .unwrap()
         .embed(&["a"])
