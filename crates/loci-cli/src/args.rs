@@ -392,8 +392,12 @@ pub(crate) struct AskArguments {
           value_parser = clap::value_parser!(u16).range(1..=MAX_HITS as i64))]
     pub(crate) k: u16,
     /// Leave out drawers that are farther than this and contain no word of the question
-    #[arg(long, value_name = "DISTANCE")]
+    #[arg(long, value_name = "DISTANCE", value_parser = parse_distance)]
     pub(crate) max_distance: Option<f32>,
+    /// Leave out hits whose probability of answering the question is below this, from 0 to 1. By
+    /// default 0.001, but hits with a word of the question stay; 0 shows every hit
+    #[arg(long, value_name = "PROBABILITY", value_parser = parse_probability)]
+    pub(crate) min_probability: Option<f32>,
     /// Maximum number of tokens in all texts together
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: Option<u32>,
@@ -407,6 +411,17 @@ pub(crate) struct AskArguments {
     pub(crate) filter: FilterArguments,
 }
 
+fn parse_distance(text: &str) -> Result<f32, String> {
+    let distance = text.parse().ok().filter(|number: &f32| *number >= 0.0);
+    distance.ok_or_else(|| "must be a number of 0 or more".to_owned())
+}
+
+fn parse_probability(text: &str) -> Result<f32, String> {
+    let probability = text.parse().ok();
+    let probability = probability.filter(|number: &f32| (0.0..=1.0).contains(number));
+    probability.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
     /// The question; `-` reads stdin
@@ -414,10 +429,6 @@ pub(crate) struct SearchArguments {
     pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
-    /// Leave out hits whose probability of answering the question is below this, from 0 to 1. By
-    /// default 0.001, but hits with a word of the question stay; 0 shows every hit
-    #[arg(long, value_name = "PROBABILITY")]
-    pub(crate) min_probability: Option<f32>,
     /// Search this file or folder instead of the palace; the files it reads are kept in a cache
     #[arg(long = "in", value_name = "PATH")]
     pub(crate) within: Vec<PathBuf>,

@@ -61,15 +61,14 @@ impl Judge for Everything {
 
     fn narrow(&mut self, findings: &Findings) -> Vec<usize> {
         self.ranker.narrow(findings);
+        for ranked in &mut self.ranker.ranked {
+            ranked.is_compared = true;
+        }
         self.ranker.ranked.iter().map(|ranked| ranked.at).collect()
     }
 
     fn choose(&mut self, findings: &Findings) -> Vec<u64> {
-        let all = Findings {
-            depth: findings.evidence.len(),
-            ..findings.clone()
-        };
-        self.ranker.choose(&all);
+        self.ranker.choose(findings);
         let records: Vec<u64> = self
             .ranker
             .ranked

@@ -35,3 +35,5 @@ pub(crate) const DEPTH: usize = 100;
 pub(crate) const NEAR_PERCENT: usize = 70;
 /// Minimum number of drawers whose texts are read for the final order.
 pub(crate) const TEXTS: usize = 24;
+/// Number of drawers at the top of each arm whose tokens are always compared.
+pub(crate) const FIRST_OF_ARM: usize = 20;

@@ -286,6 +286,8 @@ fn follow(
         return Ok(());
     };
     answer.rank = Some(at + 1);
+    // The score that gave it this rank. A deeper search compares its tokens, too.
+    answer.parts = ranker.ranked.get(at).map(|ranked| ranked.parts);
     answer.last_hit = ranker.ranked.get(request.k - 1).map(|last| last.parts);
     let found = search(collection, embedder, request)?;
     if let Some(place) = found.hits.iter().position(|hit| hit.record == record) {

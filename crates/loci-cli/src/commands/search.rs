@@ -60,7 +60,6 @@ fn mined_note(report: &MineReport) -> Option<String> {
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
     let request = Request {
         explain: arguments.explain,
-        min_probability: arguments.min_probability,
         ..request(&arguments.question, &arguments.ask)?
     };
     if arguments.within.is_empty() {
@@ -108,6 +107,7 @@ pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Reque
         k: usize::from(ask.k),
         selection: input::selection(&ask.filter)?,
         max_distance: ask.max_distance,
+        min_probability: ask.min_probability,
         budget: ask.budget.map(|tokens| tokens as usize),
         by_source: ask.by_source,
         ..Request::new(input::question(question)?)

@@ -1178,3 +1178,23 @@ fn what_was_changed_or_forgotten_is_not_found_any_more() {
     assert!(!ids(&gone).contains(&"boiler".to_owned()));
     assert_eq!(ids(&gone).len(), NOTES.len() - 1);
 }
+
+#[test]
+fn a_limit_that_is_no_number_in_its_range_is_a_usage_error_that_names_it() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "The boiler is serviced in May"]);
+    for command in [&["search"][..], &["why-not", "x"]] {
+        for (flag, value) in [
+            ("--min-probability", "1.5"),
+            ("--min-probability", "-0.1"),
+            ("--min-probability", "nan"),
+            ("--max-distance", "nan"),
+            ("--max-distance", "-1"),
+        ] {
+            let given = format!("{flag}={value}");
+            let ran = dir.run(&[command, &["boiler", &given]].concat());
+            assert_eq!(ran.code, 64, "{given}");
+            assert!(ran.stderr.contains(flag), "{}", ran.stderr);
+        }
+    }
+}

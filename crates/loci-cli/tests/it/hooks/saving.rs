@@ -21,20 +21,39 @@ fn stored_or_none(scene: &Scene) -> usize {
 /// Processes that save this transcript in the background.
 fn savers(transcript: &Path) -> Vec<PathBuf> {
     let transcript = transcript.as_os_str().as_encoded_bytes();
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    let saves = |line: &[u8]| {
         let mut words = line.split(|byte| *byte == 0);
-        if words.any(|word| word == b"--transcript") && words.next() == Some(transcript) {
-            found.push(entry.path());
-        }
-    }
-    found
+        words.any(|word| word == b"--transcript") && words.next() == Some(transcript)
+    };
+    let processes = processes().into_iter();
+    let found = processes.filter(|(_, line)| saves(line));
+    found.map(|(process, _)| process).collect()
+}
+
+/// All processes with their command lines.
+fn processes() -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .map(|path| {
+            let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
+            (path, line)
+        })
+        .collect()
+}
+
+/// Whether a process of this program is being started and has no command line yet.
+fn is_any_starting() -> bool {
+    let program = Path::new(env!("CARGO_BIN_EXE_loci"));
+    processes().iter().any(|(process, line)| {
+        let runs = || std::fs::read_link(process.join("exe"));
+        line.is_empty() && runs().is_ok_and(|path| path == program)
+    })
 }
 
 pub(super) fn wait_for_savers(transcript: &Path) {
     wait_until("the background process ends", || {
-        savers(transcript).is_empty()
+        !is_any_starting() && savers(transcript).is_empty()
     });
 }
 
