@@ -54,7 +54,7 @@ pub fn recall(
         .collect();
     let request = ViewRequest {
         selection: probe.selection,
-        vectors: true,
+        vectors: !vectors.is_empty(),
     };
     let mut result = RecallResult::default();
     let warnings = collection.with_view(&request, &mut |view| {

@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
 
     /// Whether the verdict is calibrated for this search.
     fn calibrated(&self) -> bool {
-        !self.vectors.is_empty() && !self.stand_in
+        !self.stand_in
     }
 
     pub(crate) fn new(
