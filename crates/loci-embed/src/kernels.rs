@@ -1,5 +1,6 @@
 //! The inner loops. Each is portable Rust. On x86-64 with AVX2 and FMA, a copy of the same code
-//! that is compiled for them runs instead. This is the only module with unsafe code.
+//! that is compiled for them runs instead, and for one loop the version in `avx2`. This is the only
+//! module with unsafe code.
 //!
 //! Every sum has one fixed order, which depends neither on the number of threads nor on the rest of
 //! the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is exactly

@@ -1,5 +1,5 @@
 //! The inner loops. Each has a portable version in `scalar` and, for processors with AVX2, a faster
-//! version in `x86` with bit-identical results. This is the only module with unsafe code.
+//! version in `x86` with bit-identical results. Apart from `memory`, this is the only module with unsafe code.
 //!
 //! Sums of floats use a fixed number of lanes in a fixed order and no fused multiply-add, so that a
 //! distance or a code does not depend on the machine.

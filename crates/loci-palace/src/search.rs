@@ -37,7 +37,8 @@ pub struct Request {
     /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub max_distance: Option<f32>,
     /// Hits that are less probable than this are left out. Without a value, hits below
-    /// [`MIN_PROBABILITY`](loci_recall::MIN_PROBABILITY) are left out if they contain no word of the question.
+    /// [`MIN_PROBABILITY`](loci_recall::MIN_PROBABILITY) are left out if they contain no word of the
+    /// question.
     pub min_probability: Option<f32>,
     /// Maximum number of tokens in all texts together.
     pub budget: Option<usize>,

@@ -315,6 +315,22 @@ fn hits_below_the_least_probability_are_left_out_and_counted() {
 }
 
 #[test]
+fn a_search_by_words_alone_has_a_calibrated_verdict() {
+    let scene = Scene::new(&[
+        ("shed", "The quagga sleeps in the shed.", json!({})),
+        ("fence", "The fence needs paint.", json!({})),
+    ]);
+    let probability = |question: &str| {
+        let request = Request::new(question);
+        let answer = search(scene.collection.as_ref(), None, &request).unwrap();
+        answer.verdict.probability.unwrap()
+    };
+    let known = probability("where does the quagga sleep at night");
+    let unknown = probability("which paint did the doctor recommend for the kitchen");
+    assert!(known > unknown, "{known} {unknown}");
+}
+
+#[test]
 fn among_sources_one_with_several_good_passages_comes_first() {
     let scene = Scene::new(&[
         ("a", "The quagga eats grass.", talk("one.md", 1)),
