@@ -42,7 +42,7 @@ fn an_opened_snapshot_holds_the_rows_and_codes_that_were_pushed() {
 #[test]
 fn sections_that_are_read_in_several_pieces_hold_every_row() {
     // Scales, addends and factors have 12 bytes per row, and a piece has 128 kB.
-    let fixture = Fixture::new(Shape::Clusters(3), spec(64, Metric::Cosine), 12_000);
+    let fixture = Fixture::new(Shape::Clusters(3), spec(64, Metric::Cosine), 20_000);
     let index = fixture.open().unwrap();
     for (slot, vector) in fixture.vectors.iter().enumerate() {
         assert_eq!(index.agrees(row_of(slot), &bytes(vector)), Some(true));

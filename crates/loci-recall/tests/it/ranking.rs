@@ -392,3 +392,27 @@ fn improbable_hits_are_left_out_by_default_and_counted_but_not_those_with_a_word
     let answer = ask(&Scene::new(&drawers), "quagga herd of Ljubljana");
     assert_eq!(answer.hits.len(), 10);
 }
+
+#[test]
+fn why_not_shows_the_score_that_gave_a_drawer_its_rank() {
+    let texts: Vec<(String, String)> = (0..250)
+        .map(|n| {
+            let herd = "of the herd ".repeat(n % 40);
+            (format!("q{n}"), format!("quagga number {n} {herd}"))
+        })
+        .collect();
+    let drawers: Vec<(&str, &str, Value)> = texts
+        .iter()
+        .map(|(id, text)| (id.as_str(), text.as_str(), json!({})))
+        .collect();
+    let scene = Scene::new(&drawers);
+    let request = Request::new("which quagga leads the herd");
+    // At this rank, tokens are not compared.
+    let late = texts.iter().find_map(|(id, _)| {
+        let embedder = Some(scene.embedder.as_ref() as &dyn loci_core::Embedder);
+        let why = loci_recall::why_not(scene.collection.as_ref(), embedder, &request, id).unwrap();
+        why.rank.is_some_and(|rank| rank > 140).then_some(why)
+    });
+    let parts = late.and_then(|why| why.parts).unwrap();
+    assert!(parts.tokens.abs() < 1e-6, "{parts:?}");
+}
