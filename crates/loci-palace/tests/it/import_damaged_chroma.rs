@@ -12,7 +12,7 @@ use std::path::Path;
 
 use loci_palace::{
     ForeignImportOptions, ForeignImportReport, ForeignKind as Kind, Get, ImportedCollection,
-    Include, Palace, Query, Selection, open_foreign, search,
+    Include, Palace, Query, Selection, open_foreign, query,
 };
 use serde_json::Value;
 
@@ -127,17 +127,19 @@ impl Imported {
         ids
     }
 
-    /// Scores and ids by words, those among `judged` only. Hits of equal score are in the order of their ids; those that share the last score
-    /// are left out, because the list may end among them.
-    fn saying(&self, name: &str, words: &str, judged: &BTreeSet<&str>) -> Vec<(f32, String)> {
-        let request = search::Request {
+    /// Scores and ids by words, those among `judged` only. Hits of equal score are in the order of
+    /// their ids; those that share the last score are left out, because the list may end among
+    /// them. `search` would compare some of the tied drawers by tokens and not others, depending on
+    /// the order in which they were imported.
+    fn saying(&self, name: &str, words: &str, judged: &BTreeSet<&str>) -> Vec<(f64, String)> {
+        let request = query::Request {
             collection: self.of(name).target.clone(),
             k: 3 * ANSWERS,
-            ..search::Request::new(words)
+            ..query::Request::new(query::Input::Words(words.to_owned()))
         };
-        let found = self.palace.search(&request).unwrap();
+        let found = self.palace.query(&request).unwrap();
         let hits = found.hits.into_iter();
-        let mut hits: Vec<(f32, String)> = hits.map(|hit| (hit.score, hit.id)).collect();
+        let mut hits: Vec<(f64, String)> = hits.map(|hit| (hit.score, hit.id)).collect();
         if let Some(last) = hits.last().map(|hit| hit.0)
             && hits.len() == request.k
         {
