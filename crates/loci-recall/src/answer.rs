@@ -6,6 +6,7 @@ use loci_core::{FacetCounts, Metadata, Outside, Selection, Warning};
 use crate::evidence::FacetQuery;
 use crate::explain::Explanation;
 use crate::rank::MatchedVia;
+use crate::relevance::Relevance;
 use crate::score::{Parts, today};
 use crate::verdict::Verdict;
 
@@ -106,6 +107,8 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// Whether the answer is in memory at all.
     pub verdict: Verdict,
+    /// Whether the hits are worth telling to somebody who did not ask.
+    pub relevance: Relevance,
     /// Number of drawers that match the selection.
     pub in_scope: u64,
     /// Number of tokens of all texts.

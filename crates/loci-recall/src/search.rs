@@ -15,6 +15,7 @@ use crate::explain::explain;
 use crate::probability::Calibration;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
+use crate::relevance::Relevance;
 use crate::score::{Asked, start_of};
 use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
@@ -59,6 +60,7 @@ pub fn search(
     let (ranker, drawers) = (choice.ranker, result.drawers);
     let mut answer = Answer {
         verdict: Verdict::of(&ranker, run.calibrated()),
+        relevance: Relevance::new(&ranker),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
