@@ -104,10 +104,6 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// How likely it is that the palace contains the answer.
     pub verdict: Verdict,
-    /// Whether the hits are worth telling to somebody who did not ask.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub relevance: Relevance,
     /// Number of drawers that match the selection.
     pub in_scope: u64,
     /// Tokens of all texts of the hits.
@@ -189,6 +185,10 @@ pub struct HitDetails {
     pub parts: Parts,
     /// Tokens of the text.
     pub tokens: usize,
+    /// Whether it is worth telling to somebody who did not ask.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub relevance: Relevance,
     /// Its metadata.
     pub metadata: Metadata,
 }
@@ -238,7 +238,6 @@ impl Answer {
         Self {
             hits: Vec::new(),
             verdict: Verdict::NOTHING,
-            relevance: Relevance::default(),
             in_scope: 0,
             tokens: 0,
             warnings: vec![Warning::of_nothing(problem)],
@@ -279,6 +278,7 @@ impl Hit {
                 matched_words: hit.matched_words,
                 parts: hit.parts,
                 tokens: hit.tokens,
+                relevance: hit.relevance,
                 metadata: hit.metadata,
             }),
         }
@@ -326,7 +326,6 @@ impl Palace {
         Ok(Answer {
             hits: hits.map(|hit| Hit::new(hit, request)).collect(),
             verdict: found.verdict,
-            relevance: found.relevance,
             in_scope: found.in_scope,
             tokens: found.tokens,
             warnings: concise(warnings),

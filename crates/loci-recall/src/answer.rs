@@ -82,6 +82,8 @@ pub struct Hit {
     pub score: f32,
     /// How likely it is that this drawer answers the question, between 0 and 1.
     pub probability: f32,
+    /// Whether it is worth telling to somebody who did not ask.
+    pub relevance: Relevance,
     /// The parts of the score.
     pub parts: Parts,
     /// Distance of the vectors, if they were compared.
@@ -107,8 +109,6 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// Whether the answer is in memory at all.
     pub verdict: Verdict,
-    /// Whether the hits are worth telling to somebody who did not ask.
-    pub relevance: Relevance,
     /// Number of drawers that match the selection.
     pub in_scope: u64,
     /// Number of tokens of all texts.

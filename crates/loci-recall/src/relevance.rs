@@ -10,74 +10,94 @@
 use loci_embed::StaticEmbedder;
 
 use crate::evidence::Origin;
-use crate::rank::Ranker;
+use crate::probability::Calibration;
+use crate::rank::{Ranked, Ranker};
 
 /// Number of inputs.
-pub const RELEVANCE_INPUTS: usize = 5;
+pub const RELEVANCE_INPUTS: usize = 6;
 
 /// The rarity of a word whose token has the weight 1/2.
 const MEDIUM: f32 = 2.5;
 /// The highest and lowest weights that are told apart.
 const SMALLEST: f32 = 1e-4;
 
-/// What the relevance of an answer depends on.
+/// What the relevance of a hit depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Relevance {
-    inputs: [f32; RELEVANCE_INPUTS],
-    /// Whether any drawer was found.
-    found: bool,
-}
+pub struct Relevance([f32; RELEVANCE_INPUTS]);
 
 impl Relevance {
-    pub(crate) fn new(ranker: &Ranker) -> Self {
-        let Some(best) = ranker.ranked.first() else {
-            return Self::default();
-        };
-        let mut words: Vec<(&str, f32, bool)> = Vec::new();
-        for (at, term) in ranker.findings.terms.iter().enumerate() {
-            if term.origin != Origin::Asked {
-                continue;
-            }
-            let contained = best.terms.contains(&at);
-            match words.iter_mut().find(|(word, ..)| *word == term.word) {
-                Some((_, _, before)) => *before |= contained,
-                None => words.push((&term.word, rarity_of(&term.word), contained)),
-            }
-        }
-        let all: f32 = words.iter().map(|(_, rarity, _)| rarity).sum();
-        let contained = words.iter().filter(|(.., contained)| *contained);
-        let shared: f32 = contained.map(|(_, rarity, _)| rarity).sum();
-        let rarest = words.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let answered = ranker.calibration().of_any().clamp(1e-5, 1.0 - 1e-5);
-        Self {
-            inputs: [
-                1.0,
-                (answered / (1.0 - answered)).ln(),
-                if all > 0.0 { shared / all } else { 0.0 },
-                shared.ln_1p(),
-                if rarest.is_some_and(|(.., contained)| *contained) {
-                    1.0
-                } else {
-                    0.0
-                },
-            ],
-            found: true,
-        }
-    }
-
     /// The inputs, for fitting.
     pub fn inputs(&self) -> [f32; RELEVANCE_INPUTS] {
-        self.inputs
+        self.0
     }
 
     /// The probability with these weights.
     pub fn probability(&self, weights: &[f32; RELEVANCE_INPUTS]) -> f32 {
-        if !self.found {
-            return 0.0;
-        }
-        let logit: f32 = self.inputs.iter().zip(weights).map(|(a, b)| a * b).sum();
+        let logit: f32 = self.0.iter().zip(weights).map(|(a, b)| a * b).sum();
         1.0 / (1.0 + (-logit).exp())
     }
+}
+
+/// A word of the text.
+struct Word {
+    rarity: f32,
+    /// The terms that stand for it.
+    terms: Vec<usize>,
+}
+
+/// Computes the relevance of the hits of one text.
+pub(crate) struct Relevances {
+    words: Vec<Word>,
+    answered: f32,
+}
+
+impl Relevances {
+    pub(crate) fn new(ranker: &Ranker, calibration: &Calibration) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
+        for (at, term) in ranker.findings.terms.iter().enumerate() {
+            if term.origin != Origin::Asked {
+                continue;
+            }
+            let known = names.iter().position(|name| *name == term.word);
+            if let Some(word) = known.and_then(|known| words.get_mut(known)) {
+                word.terms.push(at);
+            } else {
+                names.push(&term.word);
+                words.push(Word {
+                    rarity: rarity_of(&term.word),
+                    terms: vec![at],
+                });
+            }
+        }
+        Self {
+            words,
+            answered: logit(calibration.of_any()),
+        }
+    }
+
+    /// The relevance of a hit with this probability.
+    pub(crate) fn of(&self, ranked: &Ranked, probability: f32) -> Relevance {
+        let contains = |word: &&Word| word.terms.iter().any(|term| ranked.terms.contains(term));
+        let all: f32 = self.words.iter().map(|word| word.rarity).sum();
+        let contained = self.words.iter().filter(contains);
+        let shared: f32 = contained.map(|word| word.rarity).sum();
+        let by_rarity = |a: &&Word, b: &&Word| a.rarity.total_cmp(&b.rarity);
+        let rarest = self.words.iter().max_by(by_rarity);
+        Relevance([
+            1.0,
+            self.answered,
+            logit(probability),
+            if all > 0.0 { shared / all } else { 0.0 },
+            shared.ln_1p(),
+            f32::from(u8::from(rarest.as_ref().is_some_and(contains))),
+        ])
+    }
+}
+
+fn logit(probability: f32) -> f32 {
+    let probability = probability.clamp(1e-5, 1.0 - 1e-5);
+    (probability / (1.0 - probability)).ln()
 }
 
 /// How rare a word is in general, by the rarest of its tokens; 0 for the most frequent words.

@@ -15,7 +15,7 @@ use crate::explain::explain;
 use crate::probability::Calibration;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
-use crate::relevance::Relevance;
+use crate::relevance::Relevances;
 use crate::score::{Asked, start_of};
 use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
@@ -60,7 +60,6 @@ pub fn search(
     let (ranker, drawers) = (choice.ranker, result.drawers);
     let mut answer = Answer {
         verdict: Verdict::of(&ranker, run.calibrated()),
-        relevance: Relevance::new(&ranker),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
@@ -345,6 +344,7 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
         .map(|ranked| (ranked.record, ranked))
         .collect();
     let calibration = ranker.calibration();
+    let relevances = Relevances::new(ranker, &calibration);
     let mut hits: Vec<Hit> = Vec::new();
     for drawer in drawers {
         let Some(ranked) = ranked
@@ -363,12 +363,19 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
         if hits.len() == request.k {
             continue;
         }
-        hits.push(hit(ranker, ranked, drawer, &calibration));
+        hits.push(hit(ranker, ranked, drawer, &calibration, &relevances));
     }
     hits
 }
 
-fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled, calibration: &Calibration) -> Hit {
+fn hit(
+    ranker: &Ranker,
+    ranked: &Ranked,
+    drawer: Recalled,
+    calibration: &Calibration,
+    relevances: &Relevances,
+) -> Hit {
+    let probability = calibration.of(ranked.parts.score());
     let mut matched_words: Vec<String> = Vec::new();
     for term in ranked
         .terms
@@ -388,7 +395,8 @@ fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled, calibration: &Calibra
         authored_at: ranked.authored_at,
         created_at: drawer.created_at,
         score: ranked.parts.score(),
-        probability: calibration.of(ranked.parts.score()),
+        probability,
+        relevance: relevances.of(ranked, probability),
         parts: ranked.parts,
         distance: ranked.distance,
         lexical_rank: ranked.lexical_rank,
