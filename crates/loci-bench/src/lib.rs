@@ -26,6 +26,7 @@ mod details;
 mod difference;
 mod distractors;
 mod figures;
+mod hooks;
 pub mod interval;
 pub mod metric;
 mod report;
@@ -39,5 +40,8 @@ pub use collect::{Examined, Example, collect};
 pub use dataset::{Half, Kind};
 pub use difference::{Difference, Differences};
 pub use figures::{AtAll, AtTop, Brief, Figures, Intervals};
+pub use hooks::{
+    AskedKind, Considered, HookOptions, HookReport, HookRow, Shares, SizeFigures, measure,
+};
 pub use report::{BaselineFigures, Category, Cost, HalfFigures, Percentiles, Report};
 pub use run::{Options, Progress, run};

@@ -494,6 +494,25 @@ pub(crate) enum BenchCommand {
     /// Run LoCoMo or LongMemEval through a real palace, and score the answers
     #[command(after_help = BENCH)]
     Retrieval(RetrievalArguments),
+    /// Measure what the prompt hook adds to questions with and without an answer in memory, and to
+    /// everyday prompts
+    #[command(after_help = BENCH)]
+    Hooks(BenchHooksArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchHooksArguments {
+    /// The data set's JSON file
+    pub(crate) dataset: PathBuf,
+    /// Ask only N questions, evenly spaced
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Use the prompts of this file, one per line, as prompts that need no memory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prompts: Option<PathBuf>,
+    /// Write one line per prompt to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) details: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -80,6 +80,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Reembed(arguments) => reembed::run(arguments, session),
         Command::Model(command) => model::run(command, session),
         Command::Bench(BenchCommand::Retrieval(arguments)) => bench::retrieval(arguments, session),
+        Command::Bench(BenchCommand::Hooks(arguments)) => bench::hooks(arguments, session),
         Command::Demo => demo::run(session),
         Command::Completions(arguments) => completions::run(arguments),
     }

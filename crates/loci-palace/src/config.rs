@@ -172,6 +172,14 @@ pub fn state_directory() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state").map(|directory| directory.join("loci"))
 }
 
+/// The file name of the hooks' log in the directory of their state.
+pub const HOOK_LOG: &str = "log.jsonl";
+
+/// The log of what hooks added to prompts. It holds beginnings of prompts.
+pub(crate) fn hook_log() -> Option<PathBuf> {
+    Some(state_directory()?.join("hooks").join(HOOK_LOG))
+}
+
 /// An XDG directory. Relative values are ignored, as the specification requires.
 pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable)

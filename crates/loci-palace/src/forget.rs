@@ -1,11 +1,12 @@
 //! The verb `forget`: deletes drawers, and their text from every file of the palace.
 
 use loci_core::{
-    ForgetOutcome, Get, Include, PurgePending, Result, Selection, path_text, validate_id,
+    Error, ForgetOutcome, Get, Include, PurgePending, Result, Selection, path_text, validate_id,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::config::hook_log;
 use crate::palace::Palace;
 use crate::search_files::remove_cached_files;
 
@@ -55,8 +56,8 @@ pub struct Answer {
     /// The reason, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_detail: Option<String>,
-    /// Set-aside files of the palace, and directories of the cache, that were removed because they
-    /// could contain the text.
+    /// Set-aside files of the palace, directories of the cache and the log of the hooks, which were
+    /// removed because they could contain the text.
     pub removed_files: Vec<String>,
     /// Files of earlier repairs and restores that are kept and were not searched, if there was
     /// nothing to forget. Not in JSON: `status` lists them.
@@ -73,6 +74,11 @@ fn code_of<S: Serializer>(
         .as_ref()
         .map(PurgePending::code)
         .serialize(serializer)
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 /// Progress of a `forget`.
@@ -92,11 +98,19 @@ impl Answer {
         self.forgotten + self.facts + self.links == 0
     }
 
-    /// Removes the text that searches in files have read.
-    fn remove_cache(&mut self) -> Result<()> {
-        let cached = remove_cached_files()?;
-        let cached = cached.iter().map(|path| path_text(path));
-        self.removed_files.extend(cached);
+    /// Removes the text that searches in files have read, and the log of the hooks: a prompt in it
+    /// may repeat the text.
+    fn remove_copies(&mut self) -> Result<()> {
+        let mut removed = remove_cached_files()?;
+        if let Some(log) = hook_log() {
+            match std::fs::remove_file(&log) {
+                Ok(()) => removed.push(log),
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(Error::io("cannot remove", log, error)),
+            }
+        }
+        let removed = removed.iter().map(|path| path_text(path));
+        self.removed_files.extend(removed);
         Ok(())
     }
 
@@ -137,13 +151,13 @@ impl Palace {
                 infos.into_iter().map(|info| info.name).collect()
             }
         };
-        // The cache is removed first. A crash between the two steps leaves drawers that `forget`
+        // The cache and the log are removed first. A crash between the two steps leaves drawers that `forget`
         // still finds, never a cached copy of a deleted drawer. If nothing is selected, nothing is
         // removed.
         let mut answer = Answer::default();
         let selected = self.selects_any(&names, &request.selection)?;
         if selected {
-            answer.remove_cache()?;
+            answer.remove_copies()?;
         }
         for (done, name) in names.iter().enumerate() {
             progress(Progress {
@@ -158,7 +172,7 @@ impl Palace {
         }
         // A repair or a run kept a copy of a drawer that is not in its collection any more.
         if !selected && answer.forgotten > 0 {
-            answer.remove_cache()?;
+            answer.remove_copies()?;
         }
         if answer.is_nothing() {
             let state = self.backend.state(&self.reference)?;

@@ -78,7 +78,9 @@ pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, UserDirectories, disk_of, users_of,
     wal_bytes,
 };
-pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
+pub use config::{
+    Config, HOOK_LOG, HooksConfig, McpConfig, default_palace, state_directory,
+};
 pub use detail::{Detail, Flag, Moment, Nullable};
 pub use diagnosis::{CollectionSummary, Diagnosis, diagnose};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
@@ -89,6 +91,7 @@ pub use import::foreign::{
     Phase, RelationsReport, Request as ForeignImportOptions, candidates_file,
 };
 pub use import::json_lines::{Answer as ImportReport, Loss, RenamedWing, Request as ImportOptions};
+pub use jiff::civil::Date;
 pub use links::Taxonomy;
 pub use location::{directory_of, display_location, palace_of};
 pub use loci_core::clock::new_id;
@@ -117,7 +120,7 @@ pub use loci_mine::{
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,
-    TermInfo, Verdict, count_tokens, date_of, search_words,
+    TermInfo, Verdict, count_tokens, date_of, search_words, today,
 };
 pub use loci_text::matching_spans;
 pub use loci_transcripts::recognise as recognise_conversation;

@@ -49,6 +49,9 @@ pub struct Request {
     /// Whether only words are searched. That needs no vectors, and so a process that searches once
     /// is twice as fast.
     pub words_only: bool,
+    /// Whether only hits are wanted, as by a hook that may show none of them. The answer then does
+    /// not describe its scope, and the hits do not count as shown.
+    pub hits_only: bool,
     /// Whether the answer explains the ranking.
     pub explain: bool,
     /// Level of detail of the answer.
@@ -69,6 +72,7 @@ impl Request {
             today: loci_recall::today(),
             by_source: false,
             words_only: false,
+            hits_only: false,
             explain: false,
             detail: Detail::Full,
         }
@@ -85,7 +89,7 @@ impl Request {
             today: self.today,
             by_source: self.by_source,
             explain: self.explain,
-            facets: Some(PLACES_OF_SCOPE),
+            facets: (!self.hits_only).then_some(PLACES_OF_SCOPE),
             outside_keys: places_in(&self.selection)
                 .map(|(key, _)| key.to_owned())
                 .collect(),
@@ -286,8 +290,8 @@ impl Hit {
 }
 
 impl Palace {
-    /// Searches a collection by words and by meaning. It records in the background that the hits
-    /// were shown.
+    /// Searches a collection by words and by meaning. Unless the request says
+    /// otherwise, it records in the background that the hits were shown.
     pub fn search(&self, request: &Request) -> Result<Answer> {
         let question = request.question();
         let ask = || {
@@ -316,8 +320,10 @@ impl Palace {
         if let Some(outside) = &found.outside {
             warnings.extend(why_nothing_is_admitted(&request.selection, outside));
         }
-        let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
-        handle.collection.note_access(&records);
+        if !request.hits_only {
+            let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
+            handle.collection.note_access(&records);
+        }
         let available_in_scope = found
             .facets
             .map(|facets| Scope::new(found.in_scope, facets));

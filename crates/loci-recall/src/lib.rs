@@ -20,6 +20,7 @@ mod probability;
 mod rank;
 mod recall;
 mod relevance;
+mod relevance_weights;
 mod score;
 mod search;
 mod similarity;

@@ -12,6 +12,7 @@ use loci_embed::StaticEmbedder;
 use crate::evidence::Origin;
 use crate::probability::Calibration;
 use crate::rank::{Ranked, Ranker};
+use crate::relevance_weights::WEIGHTS;
 
 /// Number of inputs.
 pub const RELEVANCE_INPUTS: usize = 6;
@@ -31,9 +32,9 @@ impl Relevance {
         self.0
     }
 
-    /// The probability with these weights.
-    pub fn probability(&self, weights: &[f32; RELEVANCE_INPUTS]) -> f32 {
-        let logit: f32 = self.0.iter().zip(weights).map(|(a, b)| a * b).sum();
+    /// How likely it is that the hit helps with the text.
+    pub fn probability(&self) -> f32 {
+        let logit: f32 = self.0.iter().zip(WEIGHTS).map(|(a, b)| a * b).sum();
         1.0 / (1.0 + (-logit).exp())
     }
 }

@@ -172,9 +172,9 @@ impl Call {
 
     /// Returns the wing of the project that the agent works in.
     pub(super) fn wing(&self, palace: &Palace, input: &Input) -> Result<Option<String>> {
-        let Some(folder) = input.folder(self.harness) else {
-            return Ok(None);
-        };
-        palace.wing_of_folder(DEFAULT_COLLECTION, &folder).map(Some)
+        let folder = input.folder(self.harness);
+        folder
+            .map(|folder| palace.wing_of_folder(DEFAULT_COLLECTION, &folder))
+            .transpose()
     }
 }

@@ -1,0 +1,136 @@
+//! Composes the text that is added to a prompt: for each drawer the passage around the words of the
+//! prompt, with the place that it comes from.
+
+use loci_palace::{Fence, MetaValue, count_tokens, quoted};
+use serde::Serialize;
+
+use super::choose::Candidate;
+use super::excerpt::{beginning, excerpt};
+
+/// The token limit of one passage.
+const PASSAGE_TOKENS: usize = 160;
+/// How many passages are added.
+const MAX_PASSAGES: usize = 3;
+/// The most bytes of the title of a session.
+const MAX_TITLE: usize = 80;
+
+/// The text that is added to a prompt.
+#[derive(Debug, Clone)]
+pub struct Injection {
+    /// The text for the model.
+    pub text: String,
+    /// The passages in it.
+    pub passages: Vec<Passage>,
+}
+
+impl Injection {
+    pub(super) fn drawers(&self) -> Vec<String> {
+        let passages = self.passages.iter();
+        passages.map(|passage| passage.drawer.clone()).collect()
+    }
+}
+
+/// One passage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Passage {
+    /// The id of the drawer.
+    pub drawer: String,
+    /// Its file and line, or its session and date.
+    pub place: String,
+    /// Its wing, if that is another one than the wing of the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wing: Option<String>,
+    /// How likely it is that the drawer helps with the prompt.
+    pub relevance: f32,
+    /// The text of the passage.
+    pub text: String,
+}
+
+/// Composes the text of some drawers; `None` if there are none, or if not even one passage fits the
+/// limit. Paths below `folder` are relative to it.
+pub fn inject(
+    relevant: &[&Candidate],
+    wing: &str,
+    folder: &str,
+    budget: usize,
+) -> Option<Injection> {
+    let fence = Fence::new();
+    let mut text = format!(
+        "From Loci's memory of {}, possibly related to the prompt. {}",
+        quoted(wing),
+        fence.meaning()
+    );
+    let mut tokens = count_tokens(&text);
+    let mut passages: Vec<Passage> = Vec::new();
+    for candidate in relevant {
+        let hit = &candidate.hit;
+        let is_repeated = passages.iter().any(|other| hit.text.contains(&other.text));
+        if is_repeated || passages.len() == MAX_PASSAGES {
+            continue;
+        }
+        let words = hit.details.as_ref().map(|details| &details.matched_words);
+        let header = |line, is_cut| header(candidate, folder, line, is_cut);
+        let empty = count_tokens(&fence.recalled(&header(0, true), ""));
+        let room = budget.saturating_sub(tokens + empty).min(PASSAGE_TOKENS);
+        let passage = excerpt(&hit.text, words.map_or(&[], Vec::as_slice), room);
+        if passage.text.trim().is_empty() {
+            break;
+        }
+        let fenced = fence.recalled(&header(passage.line, passage.is_cut), &passage.text);
+        let cost = count_tokens(&fenced);
+        if tokens + cost > budget {
+            break;
+        }
+        tokens += cost;
+        text.push('\n');
+        text.push_str(&fenced);
+        passages.push(Passage {
+            drawer: hit.id.clone(),
+            place: place(candidate, folder, passage.line),
+            wing: candidate.elsewhere.clone(),
+            relevance: candidate.relevance,
+            text: passage.text,
+        });
+    }
+    (!passages.is_empty()).then_some(Injection { text, passages })
+}
+
+/// The first line of a passage.
+fn header(candidate: &Candidate, folder: &str, line: usize, is_cut: bool) -> String {
+    let mut header = format!("drawer {}", candidate.hit.id);
+    if is_cut {
+        header.push_str(", in part");
+    }
+    if let Some(wing) = &candidate.elsewhere {
+        header.push_str(&format!(", from another project, {}", quoted(wing)));
+    }
+    header.push_str(", ");
+    header.push_str(&place(candidate, folder, line));
+    header
+}
+
+/// Returns the file and the line of a passage that begins `line` lines below the beginning of its
+/// drawer. A conversation has its title and the day instead, and a note only the day.
+pub(super) fn place(candidate: &Candidate, folder: &str, line: usize) -> String {
+    let hit = &candidate.hit;
+    let metadata = hit.details.as_ref().map(|details| &details.metadata);
+    let text = |key: &str| metadata.and_then(|metadata| metadata.get_str(key));
+    if text("conversation").is_some() || text("agent").is_some() {
+        let title = text("heading").map(|title| format!(" {}", quoted(beginning(title, MAX_TITLE))));
+        return format!("session{} of {}", title.unwrap_or_default(), hit.date);
+    }
+    let Some(source) = hit.source.value() else {
+        return format!("note of {}", hit.date);
+    };
+    let below = source
+        .strip_prefix(folder)
+        .and_then(|below| below.strip_prefix(['/', '\\']));
+    let path = below.unwrap_or(source);
+    match hit.start_line.value() {
+        Some(MetaValue::Int(first)) => {
+            let line = first.saturating_add(i64::try_from(line).unwrap_or_default());
+            format!("{path}:{line}, {}", hit.date)
+        }
+        _ => format!("{path}, {}", hit.date),
+    }
+}

@@ -1,0 +1,257 @@
+//! Measures what the prompt hook adds to prompts, through the code that the hook runs.
+//!
+//! - *help*: questions of the data set in a palace with their evidence. A passage of an evidence
+//!   session should be added.
+//! - *cross*: questions in a palace without their evidence. Nothing should be added.
+//! - *junk*: everyday prompts to a coding agent that need no memory. Nothing should be added.
+//!
+//! Each is measured in small palaces, one for each conversation, and in one large palace with all
+//! conversations. In the large palace the evidence of every fifth question is left out, and these
+//! questions are the cross questions there.
+
+mod report;
+mod rows;
+
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use loci_agents::hooks::{Prompt, choose, inject};
+use loci_palace::{OpenOptions, Palace, Result, today};
+
+use crate::clock;
+use crate::dataset::{self, Case, Question};
+use crate::run::Progress;
+use crate::sample::Sample;
+use crate::store::{Filling, PalacesDir};
+use crate::together::Merger;
+
+pub use report::{HookReport, Shares, SizeFigures};
+pub use rows::{AskedKind, Considered, HookRow};
+
+/// Prompts to a coding agent that need no memory, one per line.
+const EVERYDAY: &str = include_str!("../data/everyday-prompts.txt");
+/// How many questions of other conversations, and how many everyday prompts, each small palace gets.
+const CROSS: usize = 4;
+const JUNK: usize = 8;
+/// In the large palace, one of this many questions has no evidence.
+const LEFT_OUT: usize = 5;
+/// The token limit of the hook.
+const TOKENS: usize = 400;
+
+/// The options of a run.
+#[derive(Debug, Clone, Default)]
+pub struct HookOptions {
+    /// Maximum number of questions.
+    pub limit: Option<usize>,
+    /// A file with other prompts that need no memory, one per line.
+    pub prompts: Option<PathBuf>,
+}
+
+/// Runs a data set. `receive` gets every prompt with the drawers that were considered.
+pub fn measure(
+    dataset: &Path,
+    options: &HookOptions,
+    progress: &mut dyn FnMut(Progress),
+    receive: &mut dyn FnMut(&HookRow),
+) -> Result<HookReport> {
+    let outline = dataset::outline(dataset)?;
+    let everyday = match &options.prompts {
+        None => EVERYDAY.to_owned(),
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|source| loci_palace::Error::io("cannot read", file, source))?,
+    };
+    let everyday = everyday.lines().map(str::trim).filter(|line| !line.is_empty());
+    let everyday: Vec<String> = everyday.map(str::to_owned).collect();
+    let sample = Sample::new(outline.questions, options.limit);
+    let mut run = Run {
+        place: PalacesDir::new(None)?,
+        everyday,
+        rows: Vec::new(),
+        receive,
+    };
+    let mut at = 0;
+    let mut cases: Vec<Case> = Vec::new();
+    let large = run.place.palace(0, "large");
+    let mut filling = Filling::open(&large, &OpenOptions::create())?;
+    let mut merger = Merger::default();
+    dataset::cases(dataset, outline.kind, |mut case| {
+        let first = at;
+        at += case.questions.len();
+        let mut place = first..;
+        let is_asked = |_: &Question| place.next().is_some_and(|place| sample.contains(place));
+        case.questions.retain(is_asked);
+        if !case.questions.is_empty() {
+            run.small(&case, &cases)?;
+        }
+        if cases.len() % LEFT_OUT == 0 {
+            let evidence: Vec<String> = case
+                .questions
+                .iter()
+                .flat_map(|question| question.sessions.clone())
+                .collect();
+            case.drawers.retain(|drawer| {
+                let source = drawer.metadata.get_str("source_file");
+                source.is_none_or(|source| !evidence.iter().any(|other| other == source))
+            });
+        }
+        filling.add(merger.merge(&mut case))?;
+        progress(Progress {
+            palace: case.id.clone(),
+            done: at.min(sample.wanted()),
+            total: sample.wanted(),
+        });
+        cases.push(case);
+        Ok(())
+    })?;
+    filling.finish()?;
+    run.large(&large, &cases)?;
+    Ok(report::report(dataset, &run.rows))
+}
+
+struct Run<'a> {
+    place: PalacesDir,
+    everyday: Vec<String>,
+    rows: Vec<HookRow>,
+    receive: &'a mut dyn FnMut(&HookRow),
+}
+
+/// One prompt.
+struct Asked<'a> {
+    kind: AskedKind,
+    id: &'a str,
+    text: &'a str,
+    today: Option<Date>,
+    evidence: &'a [String],
+}
+
+impl<'a> Asked<'a> {
+    fn question(kind: AskedKind, question: &'a Question, today: Option<Date>) -> Self {
+        Self {
+            kind,
+            id: &question.id,
+            text: &question.text,
+            today,
+            evidence: match kind {
+                AskedKind::Help => &question.sessions,
+                _ => &[],
+            },
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Asks the questions of a case, and some that it cannot answer, in a palace of its own.
+    fn small(&mut self, case: &Case, others: &[Case]) -> Result<()> {
+        let at = others.len();
+        let path = self.place.palace(at + 1, &case.id);
+        let mut filling = Filling::open(&path, &OpenOptions::create())?;
+        filling.add(case.drawers.iter().map(copy).collect())?;
+        filling.finish()?;
+        let palace = Palace::open(&path, &OpenOptions::create())?;
+        for question in case.questions.iter().filter(|question| !question.unanswerable) {
+            self.ask(&palace, false, &Asked::question(AskedKind::Help, question, case.today))?;
+        }
+        // The questions of different conversations, the same ones for the same data set.
+        for other in others.iter().rev().step_by(7).take(CROSS) {
+            for question in other.questions.iter().take(1) {
+                let asked = Asked::question(AskedKind::Cross, question, other.today);
+                self.ask(&palace, false, &asked)?;
+            }
+        }
+        for n in 0..JUNK.min(self.everyday.len()) {
+            let n = (at * JUNK + n) % self.everyday.len();
+            self.everyday(&palace, false, n, case.today)?;
+        }
+        palace.close()?;
+        self.place.done_with(&path)
+    }
+
+    fn large(&mut self, path: &Path, cases: &[Case]) -> Result<()> {
+        let palace = Palace::open(path, &OpenOptions::create())?;
+        for (at, case) in cases.iter().enumerate() {
+            let kind = match at % LEFT_OUT {
+                0 => AskedKind::Cross,
+                _ => AskedKind::Help,
+            };
+            for question in case.questions.iter().filter(|question| !question.unanswerable) {
+                self.ask(&palace, true, &Asked::question(kind, question, case.today))?;
+            }
+        }
+        let last = cases.last().and_then(|case| case.today);
+        for n in 0..self.everyday.len() {
+            self.everyday(&palace, true, n, last)?;
+        }
+        palace.close()?;
+        self.place.done_with(path)
+    }
+
+    fn everyday(
+        &mut self,
+        palace: &Palace,
+        is_large: bool,
+        n: usize,
+        today: Option<Date>,
+    ) -> Result<()> {
+        let Some(text) = self.everyday.get(n).cloned() else {
+            return Ok(());
+        };
+        let asked = Asked {
+            kind: AskedKind::Junk,
+            id: &n.to_string(),
+            text: &text,
+            today,
+            evidence: &[],
+        };
+        self.ask(palace, is_large, &asked)
+    }
+
+    fn ask(&mut self, palace: &Palace, is_large: bool, asked: &Asked<'_>) -> Result<()> {
+        let prompt = Prompt {
+            text: asked.text,
+            wing: None,
+            transcript: None,
+            today: asked.today.unwrap_or_else(today),
+        };
+        let (candidates, cpu_ms) = clock::timed(|| choose(palace, &prompt));
+        let candidates = candidates?;
+        let relevant: Vec<_> = candidates.iter().filter(|one| one.is_relevant()).collect();
+        let injected = inject(&relevant, "", "", TOKENS);
+        let is_added = |id: &str| {
+            let passages = injected.iter().flat_map(|injected| &injected.passages);
+            passages.into_iter().any(|passage| passage.drawer == id)
+        };
+        let considered = candidates.iter().map(|candidate| {
+            let hit = &candidate.hit;
+            let details = hit.details.as_ref();
+            Considered {
+                id: hit.id.clone(),
+                relevance: candidate.relevance,
+                inputs: details.map(|details| details.relevance.inputs()).unwrap_or_default(),
+                is_evidence: hit
+                    .source
+                    .value()
+                    .is_some_and(|source| asked.evidence.contains(source)),
+                is_added: is_added(&hit.id),
+            }
+        });
+        let row = HookRow {
+            kind: asked.kind,
+            id: asked.id.to_owned(),
+            prompt: asked.text.to_owned(),
+            is_large,
+            considered: considered.collect(),
+            cpu_ms,
+        };
+        (self.receive)(&row);
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+fn copy(drawer: &dataset::Drawer) -> dataset::Drawer {
+    dataset::Drawer {
+        id: drawer.id.clone(),
+        text: drawer.text.clone(),
+        metadata: drawer.metadata.clone(),
+    }
+}

@@ -1,0 +1,143 @@
+//! The figures of a run, and their text.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use loci_agents::hooks::MIN_RELEVANCE;
+use serde::Serialize;
+
+use super::rows::{AskedKind, HookRow};
+use crate::clock::percentile;
+
+/// The limits of the curve.
+const LIMITS: [f32; 13] = [
+    0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+];
+/// How many drawers are added at most. The curve counts as many of the most relevant.
+const MAX_PASSAGES: usize = 3;
+
+/// What the hook added, in small palaces and in a large one.
+#[derive(Debug, Clone, Serialize)]
+pub struct HookReport {
+    /// The file of the data set.
+    pub dataset: String,
+    /// The limit of the hook.
+    pub min_relevance: f32,
+    /// In palaces with one conversation each.
+    pub small: SizeFigures,
+    /// In a palace with all conversations.
+    pub large: SizeFigures,
+}
+
+/// The figures of one size.
+#[derive(Debug, Clone, Serialize)]
+pub struct SizeFigures {
+    /// Number of prompts of each kind: help, cross, junk.
+    pub prompts: [usize; 3],
+    /// The shares with the limit of the hook.
+    pub shares: Shares,
+    /// The shares with other limits.
+    pub curve: Vec<Shares>,
+    /// CPU milliseconds of a prompt in a process that is already running: median and 95th
+    /// percentile.
+    pub cpu_ms: [f64; 2],
+}
+
+/// How often a limit leads to which outcome.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Shares {
+    /// The limit.
+    pub min_relevance: f32,
+    /// Questions with evidence that got a passage of it.
+    pub help: f64,
+    /// Questions without evidence that got anything.
+    pub cross: f64,
+    /// Everyday prompts that got anything.
+    pub junk: f64,
+}
+
+pub(super) fn report(dataset: &Path, rows: &[HookRow]) -> HookReport {
+    let name = dataset.file_name().unwrap_or_default();
+    let of_size = |is_large: bool| {
+        let rows: Vec<&HookRow> = rows.iter().filter(|row| row.is_large == is_large).collect();
+        let count = |kind| rows.iter().filter(|row| row.kind == kind).count();
+        let cpu: Vec<f64> = rows.iter().map(|row| row.cpu_ms).collect();
+        let curve = LIMITS.iter().map(|limit| shares(&rows, Some(*limit)));
+        SizeFigures {
+            prompts: [
+                count(AskedKind::Help),
+                count(AskedKind::Cross),
+                count(AskedKind::Junk),
+            ],
+            shares: shares(&rows, None),
+            curve: curve.collect(),
+            cpu_ms: [percentile(&cpu, 0.5), percentile(&cpu, 0.95)],
+        }
+    };
+    HookReport {
+        dataset: name.to_string_lossy().into_owned(),
+        min_relevance: MIN_RELEVANCE,
+        small: of_size(false),
+        large: of_size(true),
+    }
+}
+
+fn shares(rows: &[&HookRow], limit: Option<f32>) -> Shares {
+    let share = |kind| {
+        let of_kind: Vec<_> = rows.iter().filter(|row| row.kind == kind).collect();
+        let counted = of_kind.iter().filter(|row| counts(row, limit)).count();
+        counted as f64 / of_kind.len().max(1) as f64
+    };
+    Shares {
+        min_relevance: limit.unwrap_or(MIN_RELEVANCE),
+        help: share(AskedKind::Help),
+        cross: share(AskedKind::Cross),
+        junk: share(AskedKind::Junk),
+    }
+}
+
+/// Whether the outcome counts: evidence was added to a question that has some, or anything to
+/// another prompt. With a limit, as if that were the limit of the hook.
+fn counts(row: &HookRow, limit: Option<f32>) -> bool {
+    let most = limit.map_or(usize::MAX, |_| MAX_PASSAGES);
+    row.considered.iter().take(most).any(|drawer| {
+        let is_added = limit.map_or(drawer.is_added, |limit| drawer.relevance >= limit);
+        is_added && (drawer.is_evidence || row.kind != AskedKind::Help)
+    })
+}
+
+impl HookReport {
+    /// The report for people.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{}\n", self.dataset);
+        for (name, size) in [
+            ("one palace per conversation", &self.small),
+            ("one palace with all conversations", &self.large),
+        ] {
+            let [help, cross, junk] = size.prompts;
+            let [half, most] = size.cpu_ms;
+            let _ = writeln!(text, "\n{name}");
+            let _ = writeln!(
+                text,
+                "prompts: {help} with evidence, {cross} without, {junk} everyday"
+            );
+            let _ = writeln!(text, "CPU: median {half:.1} ms, 95 % {most:.1} ms");
+            let _ = writeln!(text, "  limit    help   cross    junk");
+            let _ = writeln!(text, "{}   the hook", line(&size.shares));
+            for shares in &size.curve {
+                let _ = writeln!(text, "{}", line(shares));
+            }
+        }
+        text
+    }
+}
+
+fn line(shares: &Shares) -> String {
+    format!(
+        "  {:>5.2}  {:>5.1}%  {:>5.1}%  {:>5.1}%",
+        shares.min_relevance,
+        shares.help * 100.0,
+        shares.cross * 100.0,
+        shares.junk * 100.0
+    )
+}
