@@ -31,12 +31,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::home::Home;
 
 pub use background::save_in_background;
-pub use choose::{
-    Candidate, MIN_RELEVANCE, MIN_RELEVANCE_ELSEWHERE, Prompt, choose, is_command,
-};
+pub use choose::{Candidate, MIN_RELEVANCE, MIN_RELEVANCE_ELSEWHERE, Prompt, choose, is_command};
 pub use harness::{Event, Harness, event_names, harness_names};
 pub use inject::{Injection, Passage, inject};
 pub use log::{Entry as LogEntry, LoggedDrawer, read as read_log};
+pub use prompt::PROMPT_TOKENS;
 pub use run::{Call, answer, note_unknown, refuse, switched_off};
 
 /// A call of a hook, as recorded for `loci doctor`.

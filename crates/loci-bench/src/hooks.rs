@@ -15,7 +15,7 @@ mod rows;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
-use loci_agents::hooks::{Prompt, choose, inject};
+use loci_agents::hooks::{PROMPT_TOKENS, Prompt, choose, inject};
 use loci_palace::{OpenOptions, Palace, Result, today};
 
 use crate::clock;
@@ -35,8 +35,6 @@ const CROSS: usize = 4;
 const JUNK: usize = 8;
 /// In the large palace, one of this many questions has no evidence.
 const LEFT_OUT: usize = 5;
-/// The token limit of the hook.
-const TOKENS: usize = 400;
 
 /// The options of a run.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +58,10 @@ pub fn measure(
         Some(file) => std::fs::read_to_string(file)
             .map_err(|source| loci_palace::Error::io("cannot read", file, source))?,
     };
-    let everyday = everyday.lines().map(str::trim).filter(|line| !line.is_empty());
+    let everyday = everyday
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
     let everyday: Vec<String> = everyday.map(str::to_owned).collect();
     let sample = Sample::new(outline.questions, options.limit);
     let mut run = Run {
@@ -148,8 +149,16 @@ impl Run<'_> {
         filling.add(case.drawers.iter().map(copy).collect())?;
         filling.finish()?;
         let palace = Palace::open(&path, &OpenOptions::create())?;
-        for question in case.questions.iter().filter(|question| !question.unanswerable) {
-            self.ask(&palace, false, &Asked::question(AskedKind::Help, question, case.today))?;
+        for question in case
+            .questions
+            .iter()
+            .filter(|question| !question.unanswerable)
+        {
+            self.ask(
+                &palace,
+                false,
+                &Asked::question(AskedKind::Help, question, case.today),
+            )?;
         }
         // The questions of different conversations, the same ones for the same data set.
         for other in others.iter().rev().step_by(7).take(CROSS) {
@@ -173,7 +182,11 @@ impl Run<'_> {
                 0 => AskedKind::Cross,
                 _ => AskedKind::Help,
             };
-            for question in case.questions.iter().filter(|question| !question.unanswerable) {
+            for question in case
+                .questions
+                .iter()
+                .filter(|question| !question.unanswerable)
+            {
                 self.ask(&palace, true, &Asked::question(kind, question, case.today))?;
             }
         }
@@ -215,7 +228,7 @@ impl Run<'_> {
         let (candidates, cpu_ms) = clock::timed(|| choose(palace, &prompt));
         let candidates = candidates?;
         let relevant: Vec<_> = candidates.iter().filter(|one| one.is_relevant()).collect();
-        let injected = inject(&relevant, "", "", TOKENS);
+        let injected = inject(&relevant, "", "", PROMPT_TOKENS);
         let is_added = |id: &str| {
             let passages = injected.iter().flat_map(|injected| &injected.passages);
             passages.into_iter().any(|passage| passage.drawer == id)
@@ -226,7 +239,9 @@ impl Run<'_> {
             Considered {
                 id: hit.id.clone(),
                 relevance: candidate.relevance,
-                inputs: details.map(|details| details.relevance.inputs()).unwrap_or_default(),
+                inputs: details
+                    .map(|details| details.relevance.inputs())
+                    .unwrap_or_default(),
                 is_evidence: hit
                     .source
                     .value()

@@ -78,9 +78,7 @@ pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, UserDirectories, disk_of, users_of,
     wal_bytes,
 };
-pub use config::{
-    Config, HOOK_LOG, HooksConfig, McpConfig, default_palace, state_directory,
-};
+pub use config::{Config, HOOK_LOG, HooksConfig, McpConfig, default_palace, state_directory};
 pub use detail::{Detail, Flag, Moment, Nullable};
 pub use diagnosis::{CollectionSummary, Diagnosis, diagnose};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
@@ -120,7 +118,7 @@ pub use loci_mine::{
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,
-    TermInfo, Verdict, count_tokens, date_of, search_words, today,
+    TermInfo, Verdict, count_tokens, date_of, rarity_of, search_words, today,
 };
 pub use loci_text::matching_spans;
 pub use loci_transcripts::recognise as recognise_conversation;

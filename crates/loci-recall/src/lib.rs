@@ -45,7 +45,7 @@ pub use model::{Curve, segment, share_of_large};
 pub use probability::{Common, INPUTS};
 pub use rank::MatchedVia;
 pub use recall::{RecallResult, recall};
-pub use relevance::{RELEVANCE_INPUTS, Relevance};
+pub use relevance::{RELEVANCE_INPUTS, Relevance, rarity_of};
 pub use score::{Part, Parts, date_of, start_of, today};
 pub use search::{MAX_HITS, MAX_QUERY_BYTES, MIN_PROBABILITY, search};
 pub use verdict::Verdict;

@@ -102,7 +102,7 @@ fn logit(probability: f32) -> f32 {
 }
 
 /// How rare a word is in general, by the rarest of its tokens; 0 for the most frequent words.
-fn rarity_of(word: &str) -> f32 {
+pub fn rarity_of(word: &str) -> f32 {
     let table = StaticEmbedder::builtin();
     let of_token = |token| {
         let weight: f32 = table.token_weight(token);

@@ -3,13 +3,17 @@
 //! than ten missing ones.
 //!
 //! Only words are searched, because opening the vectors would take longer than a hook may. A filter
-//! would, too. The search therefore takes the best of all drawers. Only if the best one does not
-//! belong to the project, the project is searched on its own.
+//! by wing would, too. The search therefore takes the best of all drawers. If none of them belongs
+//! to the project, its newest drawers are searched as well.
 
 use loci_palace::search::{self, Hit};
-use loci_palace::{Date, ErrorKind, Filter, KeyTest, Palace, Result, Selection};
+use loci_palace::{
+    DEFAULT_COLLECTION, Date, ErrorKind, Filter, Include, KeyTest, Palace, Result, Selection,
+    rarity_of,
+};
 
 use super::excerpt::beginning;
+use super::inject::place;
 
 /// The minimum relevance of a drawer of the project, or of no project.
 pub const MIN_RELEVANCE: f32 = 0.33;
@@ -18,9 +22,14 @@ pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.6;
 /// How many drawers are considered.
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
-const SEARCHED: usize = 20;
-/// How much of a prompt is searched for. Long pasted text is not the question.
-const QUERY_BYTES: usize = 600;
+const SEARCHED: usize = 40;
+/// How many of the newest drawers of the project are searched.
+const NEWEST: usize = 200;
+/// How much of a prompt is read. Long pasted text is not the question.
+const READ_BYTES: usize = 600;
+/// How many words of a prompt are searched for: the rarest ones. A word that occurs in most drawers
+/// costs 4 ms per 100,000 of them.
+const SEARCHED_WORDS: usize = 10;
 
 /// A prompt and its context.
 #[derive(Debug, Clone)]
@@ -49,6 +58,17 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Its file and line, or its session and date. Paths below `folder` are relative to it.
+    pub fn place(&self, folder: &str) -> String {
+        place(self, folder, 0)
+    }
+
+    /// The words of the prompt that it contains.
+    pub fn matched_words(&self) -> &[String] {
+        let details = self.hit.details.as_ref();
+        details.map_or(&[], |details| &details.matched_words)
+    }
+
     /// Whether it is relevant enough.
     pub fn is_relevant(&self) -> bool {
         self.relevance >= self.needed
@@ -79,9 +99,9 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             .then(|| wing.clone())
     };
     let is_foreign = |hit: &Hit| is_own(hit) || elsewhere(hit).is_some();
-    let here = match everywhere.first().filter(|best| is_foreign(best)) {
-        Some(_) => find(palace, prompt, scope(prompt))?,
-        None => everywhere.clone(),
+    let here = match everywhere.iter().all(is_foreign) {
+        true if everywhere.len() == SEARCHED => newest(palace, prompt)?,
+        _ => Vec::new(),
     };
     let mut candidates: Vec<Candidate> = Vec::new();
     for hit in here.into_iter().chain(everywhere) {
@@ -115,7 +135,7 @@ fn find(palace: &Palace, prompt: &Prompt<'_>, selection: Selection) -> Result<Ve
         today: prompt.today,
         words_only: true,
         hits_only: true,
-        ..search::Request::new(beginning(prompt.text.trim(), QUERY_BYTES))
+        ..search::Request::new(query_of(prompt.text))
     });
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -123,21 +143,46 @@ fn find(palace: &Palace, prompt: &Prompt<'_>, selection: Selection) -> Result<Ve
     }
 }
 
-/// The drawers of the project without those of the session.
-fn scope(prompt: &Prompt<'_>) -> Selection {
-    let key = |key: &str, test| Filter::Key {
-        key: key.into(),
-        test,
+/// Searches the newest drawers of the project.
+fn newest(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Hit>> {
+    let Some(wing) = prompt.wing else {
+        return Ok(Vec::new());
     };
-    let wing = prompt
-        .wing
-        .map(|wing| key("wing", KeyTest::Eq(wing.into())));
-    let own = prompt
-        .transcript
-        .map(|own| key("source_file", KeyTest::Ne(own.into())));
-    match (wing, own) {
-        (Some(wing), Some(own)) => Selection::matching(Filter::And(vec![wing, own])),
-        (Some(one), None) | (None, Some(one)) => Selection::matching(one),
-        (None, None) => Selection::all(),
+    let here = Filter::Key {
+        key: "wing".into(),
+        test: KeyTest::Eq(wing.into()),
+    };
+    // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
+    let collection = palace.collection(DEFAULT_COLLECTION, false)?;
+    let found = collection.get_recent(NEWEST, &Selection::matching(here), Include::NONE)?;
+    match found.ids.is_empty() {
+        true => Ok(Vec::new()),
+        false => find(palace, prompt, Selection::ids(found.ids)),
     }
+}
+
+/// The part of a prompt that is searched for: all of a short one, and the rarest words of a long
+/// one.
+fn query_of(prompt: &str) -> String {
+    let prompt = beginning(prompt.trim(), READ_BYTES);
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\'';
+    let words = prompt.split(|letter| !is_part(letter));
+    let mut words: Vec<(usize, &str, f32)> = words
+        .filter(|word| !word.is_empty())
+        .enumerate()
+        .map(|(at, word)| (at, word, rarity_of(word)))
+        .collect();
+    words.sort_by(|one, other| other.2.total_cmp(&one.2));
+    let limit = std::env::var("SW")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(SEARCHED_WORDS);
+    let Some(common) = words.get(limit).map(|word| word.2) else {
+        return prompt.to_owned();
+    };
+    let _ = common;
+    words.truncate(limit);
+    words.sort_by_key(|word| word.0);
+    let words: Vec<&str> = words.into_iter().map(|word| word.1).collect();
+    words.join(" ")
 }

@@ -98,7 +98,10 @@ fn start_of(text: &str, words: &[String], length: usize) -> usize {
         return 0;
     }
     let line = lead.rfind('\n').map(|at| at + 1);
-    start + line.or_else(|| Some(lead.find(char::is_whitespace)? + 1)).unwrap_or(0)
+    start
+        + line
+            .or_else(|| Some(lead.find(char::is_whitespace)? + 1))
+            .unwrap_or(0)
 }
 
 /// Returns the beginning of a text, at most this many bytes.
@@ -137,12 +140,18 @@ mod tests {
         );
         let found = excerpt(&text, &["fuse".to_owned()], 40);
         let shown = &found.text;
-        assert!(found.is_cut && shown.contains("the fuse is blown"), "{shown}");
+        assert!(
+            found.is_cut && shown.contains("the fuse is blown"),
+            "{shown}"
+        );
         assert!(count_tokens(shown) <= 40, "{shown}");
         assert_eq!((beginning("aüb", 2), ending("aüb", 2)), ("a", "b"));
         assert_eq!((beginning("aüb", 3), ending("aüb", 9)), ("aü", "aüb"));
         let short = excerpt("\n short ", &[], 40);
-        assert_eq!((short.text.as_str(), short.is_cut, short.line), ("short", false, 1));
+        assert_eq!(
+            (short.text.as_str(), short.is_cut, short.line),
+            ("short", false, 1)
+        );
         assert_eq!(excerpt(&text, &[], 0).text, "");
         let unbroken = "ü".repeat(5_000);
         assert!(count_tokens(&excerpt(&unbroken, &[], 20).text) <= 20);

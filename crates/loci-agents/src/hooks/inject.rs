@@ -68,11 +68,10 @@ pub fn inject(
         if is_repeated || passages.len() == MAX_PASSAGES {
             continue;
         }
-        let words = hit.details.as_ref().map(|details| &details.matched_words);
         let header = |line, is_cut| header(candidate, folder, line, is_cut);
         let empty = count_tokens(&fence.recalled(&header(0, true), ""));
         let room = budget.saturating_sub(tokens + empty).min(PASSAGE_TOKENS);
-        let passage = excerpt(&hit.text, words.map_or(&[], Vec::as_slice), room);
+        let passage = excerpt(&hit.text, candidate.matched_words(), room);
         if passage.text.trim().is_empty() {
             break;
         }
@@ -116,7 +115,8 @@ pub(super) fn place(candidate: &Candidate, folder: &str, line: usize) -> String 
     let metadata = hit.details.as_ref().map(|details| &details.metadata);
     let text = |key: &str| metadata.and_then(|metadata| metadata.get_str(key));
     if text("conversation").is_some() || text("agent").is_some() {
-        let title = text("heading").map(|title| format!(" {}", quoted(beginning(title, MAX_TITLE))));
+        let title =
+            text("heading").map(|title| format!(" {}", quoted(beginning(title, MAX_TITLE))));
         return format!("session{} of {}", title.unwrap_or_default(), hit.date);
     }
     let Some(source) = hit.source.value() else {

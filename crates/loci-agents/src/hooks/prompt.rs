@@ -14,7 +14,7 @@ use super::run::Call;
 use super::session::Session;
 
 /// The default token limit of all passages.
-pub(super) const TOKENS: usize = 400;
+pub const PROMPT_TOKENS: usize = 400;
 
 pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
@@ -22,7 +22,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     if call.harness == Harness::Cursor {
         return nothing("the harness ignores the answer");
     }
-    let budget = call.config.prompt_tokens.unwrap_or(TOKENS);
+    let budget = call.config.prompt_tokens.unwrap_or(PROMPT_TOKENS);
     if budget == 0 {
         return nothing("switched off by `prompt_tokens`");
     }

@@ -64,8 +64,16 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 #[derive(Debug, Args)]
 pub(crate) struct HookArguments {
     /// The event, as the agent names it: SessionStart, UserPromptSubmit, PreCompact, Stop,
-    /// SessionEnd, PostToolUseFailure, …
+    /// SessionEnd, PostToolUseFailure, …; for people: `try` or `log`
     pub(crate) event: String,
+    /// With `try`: the prompt
+    pub(crate) prompt: Option<String>,
+    /// With `try`: the wing of the project; otherwise the wing of the current folder
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wing: Option<String>,
+    /// With `log`: the number of prompts, the latest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
     /// The agent that runs the hook: claude-code, codex, cursor or gemini; `other` is any agent
     /// that sends the same JSON as Claude Code
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
@@ -92,6 +100,8 @@ start; only its owner can read it. `loci doctor` lists the servers of a palace."
 
 pub(crate) const HOOK: &str = "\
 Examples:
+  loci hook try 'why do we cap retries at 10 s?'    what would be added to this prompt, and why
+  loci hook log                                     what was added to which prompt
   loci hook Stop --harness claude-code < input.json
   loci hook SessionStart --harness codex < input.json
 

@@ -1,6 +1,9 @@
 //! `loci hook`: runs a hook for an agent. It always exits with 0, and it writes only output that
 //! the agent understands.
 
+mod log;
+mod trial;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::sync::mpsc;
@@ -8,7 +11,7 @@ use std::time::Duration;
 
 use loci_agents::Home;
 use loci_agents::hooks::{self, Call, Event, Harness};
-use loci_palace::{Config, Error, PalaceRef};
+use loci_palace::{Config, Error, PalaceRef, quoted};
 
 use crate::args::HookArguments;
 use crate::failure::{Failure, Result};
@@ -22,6 +25,17 @@ const MOST_DRAINED: u64 = 64 << 20;
 const DRAINING: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Reply> {
+    match arguments.event.as_str() {
+        "try" => return trial::run(arguments, session),
+        "log" => return log::run(arguments, session),
+        _ => {}
+    }
+    if let Some(extra) = &arguments.prompt {
+        return Err(Failure::usage(
+            format!("unexpected argument {}", quoted(extra)),
+            "only `loci hook try` takes a prompt; agents pass theirs on stdin",
+        ));
+    }
     // The message of a panic would go to stderr, which agents show to the user.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(transcript) = &arguments.transcript
@@ -116,7 +130,8 @@ fn called_by_a_person(arguments: &HookArguments) -> Failure {
     wrong.unwrap_or_else(|| {
         Failure::usage(
             "agents call hooks, with JSON on stdin",
-            "`loci connect --hooks` sets them up; `loci doctor` shows their last runs",
+            "`loci connect --hooks` sets them up; `loci hook try PROMPT` shows what a prompt gets; \
+             `loci doctor` shows their last runs",
         )
     })
 }
