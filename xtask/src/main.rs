@@ -14,6 +14,7 @@
 mod bench;
 mod distill;
 mod fit;
+mod fit_hooks;
 mod fuzz;
 mod peers;
 mod test;
@@ -61,6 +62,8 @@ enum Command {
     },
     /// Learns the curves of the ranking from data sets, and writes them.
     Fit(fit::Options),
+    /// Fit the relevance of drawers to prompts from the details of `loci bench hooks`
+    FitHooks(fit_hooks::Options),
     /// Runs one measured process of a benchmark; called by `bench`.
     #[command(hide = true)]
     Measure {
@@ -78,6 +81,7 @@ fn main() -> anyhow::Result<()> {
         Command::Peers => peers(),
         Command::Distill { model } => distill::run(&model),
         Command::Fit(options) => fit::run(&options),
+        Command::FitHooks(options) => fit_hooks::run(&options),
         Command::Measure { what } => bench::measure(what),
     }
 }

@@ -9,6 +9,7 @@
 //! conversations. In the large palace the evidence of every fifth question is left out, and these
 //! questions are the cross questions there.
 
+mod later;
 mod report;
 mod rows;
 
@@ -26,13 +27,15 @@ use crate::store::{Filling, PalacesDir};
 use crate::together::Merger;
 
 pub use report::{HookReport, Shares, SizeFigures};
-pub use rows::{AskedKind, Considered, HookRow};
+pub use rows::{AskedKind, Considered, HookRow, PalaceSize};
 
 /// Prompts to a coding agent that need no memory, one per line.
 const EVERYDAY: &str = include_str!("../data/everyday-prompts.txt");
 /// How many questions of other conversations, and how many everyday prompts, each small palace gets.
 const CROSS: usize = 4;
 const JUNK: usize = 8;
+/// How many pairs of statements are in one palace.
+const PAIRS: usize = 10;
 /// In the large palace, one of this many questions has no evidence.
 const LEFT_OUT: usize = 5;
 
@@ -106,6 +109,7 @@ pub fn measure(
     })?;
     filling.finish()?;
     run.large(&large, &cases)?;
+    run.notes()?;
     Ok(report::report(dataset, &run.rows))
 }
 
@@ -156,7 +160,7 @@ impl Run<'_> {
         {
             self.ask(
                 &palace,
-                false,
+                PalaceSize::Small,
                 &Asked::question(AskedKind::Help, question, case.today),
             )?;
         }
@@ -164,12 +168,12 @@ impl Run<'_> {
         for other in others.iter().rev().step_by(7).take(CROSS) {
             for question in other.questions.iter().take(1) {
                 let asked = Asked::question(AskedKind::Cross, question, other.today);
-                self.ask(&palace, false, &asked)?;
+                self.ask(&palace, PalaceSize::Small, &asked)?;
             }
         }
         for n in 0..JUNK.min(self.everyday.len()) {
             let n = (at * JUNK + n) % self.everyday.len();
-            self.everyday(&palace, false, n, case.today)?;
+            self.everyday(&palace, PalaceSize::Small, n, case.today)?;
         }
         palace.close()?;
         self.place.done_with(&path)
@@ -187,21 +191,81 @@ impl Run<'_> {
                 .iter()
                 .filter(|question| !question.unanswerable)
             {
-                self.ask(&palace, true, &Asked::question(kind, question, case.today))?;
+                self.ask(
+                    &palace,
+                    PalaceSize::Large,
+                    &Asked::question(kind, question, case.today),
+                )?;
             }
         }
         let last = cases.last().and_then(|case| case.today);
         for n in 0..self.everyday.len() {
-            self.everyday(&palace, true, n, last)?;
+            self.everyday(&palace, PalaceSize::Large, n, last)?;
         }
         palace.close()?;
         self.place.done_with(path)
     }
 
+    /// Asks the questions of the pairs in small palaces of notes and chats, together with
+    /// questions of other pairs and everyday prompts.
+    fn notes(&mut self) -> Result<()> {
+        let pairs = later::pairs();
+        let groups: Vec<&[later::Pair]> = pairs.chunks(PAIRS).collect();
+        for (at, group) in groups.iter().enumerate() {
+            let path = self.place.palace(at, "notes");
+            let mut filling = Filling::open(&path, &OpenOptions::create())?;
+            filling.add(group.iter().flat_map(later::Pair::drawers).collect())?;
+            filling.finish()?;
+            let palace = Palace::open(&path, &OpenOptions::create())?;
+            for pair in *group {
+                let ids = pair.ids();
+                for question in &pair.questions {
+                    self.ask(
+                        &palace,
+                        PalaceSize::Notes,
+                        &Asked {
+                            kind: AskedKind::Help,
+                            id: &pair.id,
+                            text: question,
+                            today: None,
+                            evidence: &ids,
+                        },
+                    )?;
+                }
+            }
+            let next = groups
+                .get((at + 1) % groups.len())
+                .copied()
+                .unwrap_or_default();
+            for pair in next {
+                for question in &pair.questions {
+                    self.ask(
+                        &palace,
+                        PalaceSize::Notes,
+                        &Asked {
+                            kind: AskedKind::Cross,
+                            id: &pair.id,
+                            text: question,
+                            today: None,
+                            evidence: &[],
+                        },
+                    )?;
+                }
+            }
+            for n in 0..3 * JUNK {
+                let n = (at * 3 * JUNK + n) % self.everyday.len().max(1);
+                self.everyday(&palace, PalaceSize::Notes, n, None)?;
+            }
+            palace.close()?;
+            self.place.done_with(&path)?;
+        }
+        Ok(())
+    }
+
     fn everyday(
         &mut self,
         palace: &Palace,
-        is_large: bool,
+        size: PalaceSize,
         n: usize,
         today: Option<Date>,
     ) -> Result<()> {
@@ -215,10 +279,10 @@ impl Run<'_> {
             today,
             evidence: &[],
         };
-        self.ask(palace, is_large, &asked)
+        self.ask(palace, size, &asked)
     }
 
-    fn ask(&mut self, palace: &Palace, is_large: bool, asked: &Asked<'_>) -> Result<()> {
+    fn ask(&mut self, palace: &Palace, size: PalaceSize, asked: &Asked<'_>) -> Result<()> {
         let prompt = Prompt {
             text: asked.text,
             wing: None,
@@ -242,10 +306,11 @@ impl Run<'_> {
                 inputs: details
                     .map(|details| details.relevance.inputs())
                     .unwrap_or_default(),
-                is_evidence: hit
-                    .source
-                    .value()
-                    .is_some_and(|source| asked.evidence.contains(source)),
+                is_evidence: asked.evidence.contains(&hit.id)
+                    || hit
+                        .source
+                        .value()
+                        .is_some_and(|source| asked.evidence.contains(source)),
                 is_added: is_added(&hit.id),
             }
         });
@@ -253,7 +318,7 @@ impl Run<'_> {
             kind: asked.kind,
             id: asked.id.to_owned(),
             prompt: asked.text.to_owned(),
-            is_large,
+            size,
             considered: considered.collect(),
             cpu_ms,
         };

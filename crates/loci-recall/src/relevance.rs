@@ -1,42 +1,72 @@
-//! How likely it is that the best drawers are about a text that asks nothing of memory, such as the
-//! prompt of a coding agent. Telling something unasked needs more certainty than answering a
-//! question: one wrong recall costs more than ten missing ones.
+//! How relevant a drawer is to a text that asks nothing of memory, such as the prompt of a coding
+//! agent. Telling something unasked needs more certainty than answering a question: one wrong
+//! memory costs more than ten missing ones.
 //!
-//! The probability of [`crate::probability`] says whether a drawer answers, given that the text is a
-//! question to this memory. Here it is one of several inputs. The others compare the words that the
-//! best drawer contains with all words of the text, by how rare they are in general: "typo" says
+//! The probability of [`crate::probability`] says whether the palace has the answer, given that the
+//! text is a question to this memory. Here it is one of several inputs. The others compare the words
+//! that the drawer contains with all words of the text, by how rare they are in general: "typo" says
 //! less about a memory than "postcard", however many drawers contain it.
+//!
+//! The weights depend on the size of the palace, because a large palace contains something like
+//! every prompt. `cargo xtask fit-hooks` fits them from the details of `loci bench hooks`.
 
 use loci_embed::StaticEmbedder;
 
+use crate::everyday::is_everyday;
 use crate::evidence::Origin;
+use crate::feature::Feature;
 use crate::probability::Calibration;
 use crate::rank::{Ranked, Ranker};
-use crate::relevance_weights::WEIGHTS;
+use crate::relevance_weights::{SIZES, WEIGHTS};
 
 /// Number of inputs.
-pub const RELEVANCE_INPUTS: usize = 6;
+pub const RELEVANCE_INPUTS: usize = 5;
 
 /// The rarity of a word whose token has the weight 1/2.
 const MEDIUM: f32 = 2.5;
+/// The share of the rarity of a word that everyday prompts contain.
+const EVERYDAY_SHARE: f32 = 0.4;
 /// The highest and lowest weights that are told apart.
 const SMALLEST: f32 = 1e-4;
 
 /// What the relevance of a hit depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Relevance([f32; RELEVANCE_INPUTS]);
+pub struct Relevance {
+    inputs: [f32; RELEVANCE_INPUTS],
+    drawers: u64,
+}
 
 impl Relevance {
-    /// The inputs, for fitting.
+    /// The inputs, for fitting: 1; whether the palace has an answer; the share of the text's words
+    /// that the hit contains, by rarity; their rarity; the length of the hit.
     pub fn inputs(&self) -> [f32; RELEVANCE_INPUTS] {
-        self.0
+        self.inputs
     }
 
-    /// How likely it is that the hit helps with the text.
-    pub fn probability(&self) -> f32 {
-        let logit: f32 = self.0.iter().zip(WEIGHTS).map(|(a, b)| a * b).sum();
-        1.0 / (1.0 + (-logit).exp())
+    /// How relevant the hit is, from 0 to 1. From one half on it is worth telling.
+    pub fn value(&self) -> f32 {
+        let sums = WEIGHTS
+            .map(|weights| -> f32 { self.inputs.iter().zip(weights).map(|(a, b)| a * b).sum() });
+        1.0 / (1.0 + (-between(&sums, self.drawers)).exp())
     }
+}
+
+/// The value for a palace of this size, if `values` are those for [`SIZES`].
+fn between(values: &[f32; SIZES.len()], drawers: u64) -> f32 {
+    let size = (drawers.max(1) as f32).ln();
+    let knots = SIZES.map(|drawers| (drawers as f32).ln());
+    let mut result = values[0];
+    for ((from, to), (below, above)) in knots
+        .iter()
+        .zip(knots.iter().skip(1))
+        .zip(values.iter().zip(values.iter().skip(1)))
+    {
+        let share = ((size - from) / (to - from)).clamp(0.0, 1.0);
+        if share > 0.0 {
+            result = below + share * (above - below);
+        }
+    }
+    result
 }
 
 /// A word of the text.
@@ -50,6 +80,7 @@ struct Word {
 pub(crate) struct Relevances {
     words: Vec<Word>,
     answered: f32,
+    drawers: u64,
 }
 
 impl Relevances {
@@ -74,25 +105,26 @@ impl Relevances {
         Self {
             words,
             answered: logit(calibration.of_any()),
+            drawers: ranker.findings.drawers,
         }
     }
 
-    /// The relevance of a hit with this probability.
-    pub(crate) fn of(&self, ranked: &Ranked, probability: f32) -> Relevance {
+    /// The relevance of a hit.
+    pub(crate) fn of(&self, ranked: &Ranked) -> Relevance {
         let contains = |word: &&Word| word.terms.iter().any(|term| ranked.terms.contains(term));
         let all: f32 = self.words.iter().map(|word| word.rarity).sum();
         let contained = self.words.iter().filter(contains);
         let shared: f32 = contained.map(|word| word.rarity).sum();
-        let by_rarity = |a: &&Word, b: &&Word| a.rarity.total_cmp(&b.rarity);
-        let rarest = self.words.iter().max_by(by_rarity);
-        Relevance([
-            1.0,
-            self.answered,
-            logit(probability),
-            if all > 0.0 { shared / all } else { 0.0 },
-            shared.ln_1p(),
-            f32::from(u8::from(rarest.as_ref().is_some_and(contains))),
-        ])
+        Relevance {
+            inputs: [
+                1.0,
+                self.answered,
+                if all > 0.0 { shared / all } else { 0.0 },
+                shared.ln_1p(),
+                ranked.features.get(Feature::Length),
+            ],
+            drawers: self.drawers,
+        }
     }
 }
 
@@ -110,7 +142,12 @@ pub fn rarity_of(word: &str) -> f32 {
         (weight / (1.0 - weight)).ln() + MEDIUM
     };
     let rarities = table.tokens(word).into_iter().map(of_token);
-    rarities.fold(0.0, f32::max)
+    let rarity = rarities.fold(0.0, f32::max);
+    if is_everyday(word) {
+        EVERYDAY_SHARE * rarity
+    } else {
+        rarity
+    }
 }
 
 #[cfg(test)]
@@ -118,9 +155,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_rarer_than_a_common_verb() {
+    fn a_name_is_rarer_than_a_common_verb_and_than_a_word_of_everyday_prompts() {
         assert!(rarity_of("postcards") > rarity_of("make"));
-        assert!(rarity_of("Kubernetes") > rarity_of("fix"));
+        assert!(rarity_of("Marta") > rarity_of("typo"));
         assert!(rarity_of("the") >= 0.0 && rarity_of("") >= 0.0);
+    }
+
+    #[test]
+    fn weights_change_gradually_with_the_size_of_the_palace() {
+        let values = [1.0, 2.0, 4.0];
+        let [few, some, many] = SIZES;
+        for (drawers, expected) in [
+            (0, 1.0),
+            (few, 1.0),
+            (some, 2.0),
+            (many, 4.0),
+            (9 * many, 4.0),
+        ] {
+            assert!(
+                (between(&values, drawers) - expected).abs() < 1e-5,
+                "{drawers}"
+            );
+        }
+        let between_two = between(&values, (few * some).isqrt());
+        assert!(between_two > 1.4 && between_two < 1.6, "{between_two}");
     }
 }

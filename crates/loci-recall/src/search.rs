@@ -396,7 +396,7 @@ fn hit(
         created_at: drawer.created_at,
         score: ranked.parts.score(),
         probability,
-        relevance: relevances.of(ranked, probability),
+        relevance: relevances.of(ranked),
         parts: ranked.parts,
         distance: ranked.distance,
         lexical_rank: ranked.lexical_rank,

@@ -16,9 +16,9 @@ use super::excerpt::beginning;
 use super::inject::place;
 
 /// The minimum relevance of a drawer of the project, or of no project.
-pub const MIN_RELEVANCE: f32 = 0.33;
+pub const MIN_RELEVANCE: f32 = 0.5;
 /// The minimum relevance of a drawer of another project.
-pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.6;
+pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.75;
 /// How many drawers are considered.
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
@@ -29,7 +29,7 @@ const NEWEST: usize = 200;
 const READ_BYTES: usize = 600;
 /// How many words of a prompt are searched for: the rarest ones. A word that occurs in most drawers
 /// costs 4 ms per 100,000 of them.
-const SEARCHED_WORDS: usize = 10;
+const SEARCHED_WORDS: usize = 16;
 
 /// A prompt and its context.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ pub struct Prompt<'a> {
 pub struct Candidate {
     /// The drawer.
     pub hit: Hit,
-    /// How likely it is that the drawer helps with the prompt.
+    /// How relevant the drawer is to the prompt, from 0 to 1.
     pub relevance: f32,
     /// The relevance that it needs.
     pub needed: f32,
@@ -111,7 +111,7 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
         };
         let elsewhere = elsewhere(&hit);
         candidates.push(Candidate {
-            relevance: details.relevance.probability(),
+            relevance: details.relevance.value(),
             needed: match elsewhere {
                 Some(_) => MIN_RELEVANCE_ELSEWHERE,
                 None => MIN_RELEVANCE,
@@ -161,27 +161,21 @@ fn newest(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Hit>> {
     }
 }
 
-/// The part of a prompt that is searched for: all of a short one, and the rarest words of a long
-/// one.
+/// The part of a prompt that is searched for: all of it, or the rarest words if there are many.
 fn query_of(prompt: &str) -> String {
     let prompt = beginning(prompt.trim(), READ_BYTES);
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\'';
     let words = prompt.split(|letter| !is_part(letter));
     let mut words: Vec<(usize, &str, f32)> = words
-        .filter(|word| !word.is_empty())
         .enumerate()
         .map(|(at, word)| (at, word, rarity_of(word)))
+        .filter(|(_, _, rarity)| *rarity > 0.0)
         .collect();
-    words.sort_by(|one, other| other.2.total_cmp(&one.2));
-    let limit = std::env::var("SW")
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(SEARCHED_WORDS);
-    let Some(common) = words.get(limit).map(|word| word.2) else {
+    if words.len() <= SEARCHED_WORDS {
         return prompt.to_owned();
-    };
-    let _ = common;
-    words.truncate(limit);
+    }
+    words.sort_by(|one, other| other.2.total_cmp(&one.2));
+    words.truncate(SEARCHED_WORDS);
     words.sort_by_key(|word| word.0);
     let words: Vec<&str> = words.into_iter().map(|word| word.1).collect();
     words.join(" ")

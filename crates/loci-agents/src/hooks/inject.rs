@@ -40,7 +40,7 @@ pub struct Passage {
     /// Its wing, if that is another one than the wing of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wing: Option<String>,
-    /// How likely it is that the drawer helps with the prompt.
+    /// How relevant the drawer is to the prompt, from 0 to 1.
     pub relevance: f32,
     /// The text of the passage.
     pub text: String,

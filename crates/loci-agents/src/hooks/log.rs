@@ -49,7 +49,7 @@ pub struct LoggedDrawer {
     /// Its wing, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wing: Option<String>,
-    /// How likely it was that the drawer helps.
+    /// How relevant it was to the prompt, from 0 to 1.
     pub relevance: f32,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use loci_agents::hooks::MIN_RELEVANCE;
 use serde::Serialize;
 
-use super::rows::{AskedKind, HookRow};
+use super::rows::{AskedKind, HookRow, PalaceSize};
 use crate::clock::percentile;
 
 /// The limits of the curve.
@@ -23,6 +23,8 @@ pub struct HookReport {
     pub dataset: String,
     /// The limit of the hook.
     pub min_relevance: f32,
+    /// In palaces with notes and short chats of a project.
+    pub notes: SizeFigures,
     /// In palaces with one conversation each.
     pub small: SizeFigures,
     /// In a palace with all conversations.
@@ -58,8 +60,8 @@ pub struct Shares {
 
 pub(super) fn report(dataset: &Path, rows: &[HookRow]) -> HookReport {
     let name = dataset.file_name().unwrap_or_default();
-    let of_size = |is_large: bool| {
-        let rows: Vec<&HookRow> = rows.iter().filter(|row| row.is_large == is_large).collect();
+    let of_size = |size: PalaceSize| {
+        let rows: Vec<&HookRow> = rows.iter().filter(|row| row.size == size).collect();
         let count = |kind| rows.iter().filter(|row| row.kind == kind).count();
         let cpu: Vec<f64> = rows.iter().map(|row| row.cpu_ms).collect();
         let curve = LIMITS.iter().map(|limit| shares(&rows, Some(*limit)));
@@ -77,8 +79,9 @@ pub(super) fn report(dataset: &Path, rows: &[HookRow]) -> HookReport {
     HookReport {
         dataset: name.to_string_lossy().into_owned(),
         min_relevance: MIN_RELEVANCE,
-        small: of_size(false),
-        large: of_size(true),
+        notes: of_size(PalaceSize::Notes),
+        small: of_size(PalaceSize::Small),
+        large: of_size(PalaceSize::Large),
     }
 }
 
@@ -111,6 +114,7 @@ impl HookReport {
     pub fn to_text(&self) -> String {
         let mut text = format!("{}\n", self.dataset);
         for (name, size) in [
+            ("notes and short chats", &self.notes),
             ("one palace per conversation", &self.small),
             ("one palace with all conversations", &self.large),
         ] {

@@ -15,6 +15,18 @@ pub enum AskedKind {
     Junk,
 }
 
+/// The kinds of palaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PalaceSize {
+    /// Notes and short chats of a project.
+    Notes,
+    /// One conversation of the data set.
+    Small,
+    /// All conversations of the data set.
+    Large,
+}
+
 /// A prompt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HookRow {
@@ -24,8 +36,8 @@ pub struct HookRow {
     pub id: String,
     /// The text.
     pub prompt: String,
-    /// Whether the palace has all conversations.
-    pub is_large: bool,
+    /// The kind of the palace.
+    pub size: PalaceSize,
     /// The drawers, the most relevant first.
     pub considered: Vec<Considered>,
     /// CPU milliseconds of choosing them.
