@@ -364,6 +364,18 @@ pub(super) const DATABASE_SPEC: Spec = Spec {
     companions: Companions::OF_DATABASE,
 };
 
+/// The database of Kilo Code, which is a fork of OpenCode.
+pub(super) const KILO_DATABASE_SPEC: Spec = Spec {
+    name: "kilo-code",
+    is_export: true,
+    sign: Sign::Database(|path| {
+        let name = file_name(path);
+        (name == "kilo.db" || name.starts_with("kilo-")) && has_extension(path, "db")
+    }),
+    layout: Layout::Rows(&RowFormat { index, load, emit }),
+    companions: Companions::OF_DATABASE,
+};
+
 fn is_session(keys: &Keys, path: &Path) -> bool {
     let folder = path.ancestors().nth(2).and_then(Path::file_name);
     let has_session = keys.value("id").starts_with("ses_") || keys.has("projectID");
