@@ -6,14 +6,22 @@ use std::path::Path;
 
 use loci_files::allowed::AllowedRoots;
 
-use super::recognise::{HEAD_BYTES, file_name, recognise};
+use super::recognise::{HEAD_BYTES, file_name, folder_name, recognise};
 
 /// Whether the file belongs to a conversation in the same folder and repeats or describes it.
 pub fn is_aside(path: &Path, allowed: &AllowedRoots) -> bool {
-    let Some(main) = conversation_beside(&file_name(path)) else {
+    let name = file_name(path);
+    // An event of OpenHands lies in a folder beside the conversation.
+    let is_event = name.starts_with("event-") && folder_name(path) == "events";
+    let main = if is_event {
+        path.parent()
+            .map(|events| events.with_file_name("base_state.json"))
+    } else {
+        conversation_beside(&name).map(|main| path.with_file_name(main))
+    };
+    let Some(main) = main else {
         return false;
     };
-    let main = path.with_file_name(main);
     let mut head = Vec::new();
     let read = allowed
         .open(&main)

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use loci_files::allowed::AllowedRoots;
 
 use super::database::RowFormat;
+use super::folder::FolderFormat;
 use super::recognise::Sign;
 use super::sink::RecordFormat;
 use super::utterance::Point;
 use super::{
     aider, amp, chatgpt, claude_ai, claude_code, cline, codex, continue_dev, copilot_chat,
-    copilot_cli, crush, cursor, factory, gemini, gemini_log, goose, kimi, opencode, pi, plain,
-    qwen, slack, vibe,
+    copilot_cli, crush, cursor, factory, gemini, gemini_log, goose, kimi, opencode, openhands, pi,
+    plain, qwen, slack, vibe,
 };
 
 /// The properties of a format.
@@ -44,7 +45,7 @@ pub(super) enum Layout {
         reader: NewReader,
     },
     /// Files of a folder that is derived from the path of the file.
-    Folder,
+    Folder(&'static FolderFormat),
     /// Rows of an SQLite database.
     Rows(&'static RowFormat),
 }
@@ -143,6 +144,8 @@ formats! {
     Amp => amp::SPEC,
     /// Cline: `*.messages.json`, one session as one JSON object.
     ClineSession => cline::SESSION_SPEC,
+    /// OpenHands: `base_state.json` of one conversation. Its events are files beside it.
+    OpenHands => openhands::SPEC,
     /// OpenCode: the file of one session. Its messages are files elsewhere in the same storage.
     OpenCode => opencode::SPEC,
     /// Claude.ai export: an array of conversations.

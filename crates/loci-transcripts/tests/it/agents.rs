@@ -423,6 +423,7 @@ fn a_factory_session_is_read_message_by_message() {
     );
     assert_eq!(speakers(&told), ["user", "assistant", "tool", "user"]);
     assert_eq!(told.skipped("record type `todo_state`"), 1);
+    assert_eq!(told.pieces()[0].model.as_deref(), Some("droid-test"));
     let about = told.conversations()[0];
     assert_eq!(
         (about.id.as_str(), about.title.as_deref()),
@@ -581,7 +582,8 @@ fn amp() -> String {
             {"type": "tool_use", "complete": true, "id": "toolu_1", "name": "Bash", "input": {"cmd": "ring"}}]},
         {"role": "user", "messageId": 2, "content": [
             {"type": "tool_result", "toolUseID": "toolu_1", "run": {"status": "done", "result": {"output": "ding\n", "exitCode": 0}}},
-            {"type": "tool_result", "toolUseID": "toolu_2", "run": {"status": "error", "error": {"message": "no clapper"}}}]},
+            {"type": "tool_result", "toolUseID": "toolu_2", "run": {"status": "error", "error": {"message": "no clapper"}}},
+            {"type": "tool_result", "toolUseID": "toolu_3", "run": {"status": "error", "result": "cracked"}}]},
         {"role": "info", "messageId": 3, "content": [{"type": "summary", "summary": {"type": "message", "summary": "They rang."}}]},
         {"role": "user", "messageId": 4, "content": [{"type": "text", "text": "Again"}], "meta": {"sentAt": 1_767_000_100_000_u64}},
     ]);
@@ -597,7 +599,7 @@ fn an_amp_thread_is_read_message_by_message() {
         told.texts(),
         [
             "User:\nRing the bell\n\nAssistant (thinking):\nLoud.\n\nAssistant:\nRinging.\n\nTool call Bash:\ncmd: ring\n\nTool output:\nding\n\n\
-             Tool output (error):\nno clapper\n\nSummary of the conversation so far:\nThey rang.",
+             Tool output (error):\nno clapper\n\nTool output (error):\ncracked\n\nSummary of the conversation so far:\nThey rang.",
             "User:\nAgain",
         ]
     );
@@ -785,4 +787,93 @@ fn files_beside_a_conversation_are_known_only_if_there_is_one() {
         }
     }
     assert!(!is_aside(&home.path().join("notes.md"), &EVERYTHING));
+}
+
+#[test]
+fn an_openhands_conversation_is_read_from_its_event_files() {
+    use loci_files::allowed::EVERYTHING;
+    use loci_transcripts::{Error, Reader, companions, is_aside, recognise};
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("base_state.json");
+    std::fs::create_dir(home.path().join("events")).unwrap();
+    let state = json!({"id": "oh-1", "agent": {"llm": {"model": "m"}, "kind": "Agent"}, "workspace": {"working_dir": "/home/mo/boat", "kind": "LocalWorkspace"},
+        "persistence_dir": "/p", "max_iterations": 500, "execution_status": "idle"})
+    .to_string();
+    std::fs::write(&path, &state).unwrap();
+    let add = |n: u32, kind: &str, rest: Value| {
+        let mut event = json!({"id": format!("{n:08x}"), "timestamp": format!("2026-01-02T03:04:{:02}.5", n % 60), "kind": kind});
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
+        let file = home
+            .path()
+            .join(format!("events/event-{n:05}-{n:08x}.json"));
+        std::fs::write(&file, event.to_string()).unwrap();
+        file
+    };
+    let text = |words: &str| json!([{"cache_prompt": false, "type": "text", "text": words}]);
+    add(
+        0,
+        "SystemPromptEvent",
+        json!({"source": "agent", "system_prompt": {"type": "text", "text": "You sail."}, "tools": []}),
+    );
+    let first = add(
+        1,
+        "MessageEvent",
+        json!({"source": "user", "llm_message": {"role": "user", "content": text("Furl the sail")}, "extended_content": text("It is windy.")}),
+    );
+    add(
+        2,
+        "ActionEvent",
+        json!({"source": "agent", "thought": text("I furl."), "reasoning_content": "Wind.", "thinking_blocks": [], "tool_name": "terminal", "tool_call_id": "c",
+            "tool_call": {"id": "c", "name": "terminal", "arguments": "{\"command\":\"furl\"}", "origin": "completion"}, "llm_response_id": "r"}),
+    );
+    add(
+        3,
+        "ObservationEvent",
+        json!({"source": "environment", "tool_name": "terminal", "tool_call_id": "c", "action_id": "a", "observation": {"content": text("stuck"), "is_error": true, "kind": "TerminalObservation"}}),
+    );
+    add(
+        4,
+        "ConversationStateUpdateEvent",
+        json!({"source": "environment", "key": "execution_status", "value": "idle"}),
+    );
+    add(
+        99_999,
+        "MessageEvent",
+        json!({"source": "agent", "llm_message": {"role": "assistant", "content": text("It is stuck.")}}),
+    );
+    add(
+        100_000,
+        "MessageEvent",
+        json!({"source": "user", "llm_message": {"role": "user", "content": text("Cut it")}}),
+    );
+    assert_eq!(recognise(&path, state.as_bytes()), Some(Format::OpenHands));
+    let told = read(Format::OpenHands, "", path.to_str().unwrap());
+    assert_eq!(
+        told.texts(),
+        [
+            "System:\nYou sail.",
+            "User:\nFurl the sail\n\nContext:\nIt is windy.\n\nAssistant (thinking):\nWind.\n\nAssistant:\nI furl.\n\nTool call terminal:\ncommand: furl\n\n\
+             Tool output (error):\nstuck\n\nAssistant:\nIt is stuck.",
+            "User:\nCut it",
+        ]
+    );
+    assert_eq!(told.skipped("event `ConversationStateUpdateEvent`"), 1);
+    let about = told.conversations()[0];
+    assert_eq!(
+        (about.id.as_str(), about.folder.as_deref()),
+        ("oh-1", Some("/home/mo/boat"))
+    );
+    assert_eq!(about.started_at.as_deref(), Some("2026-01-02T03:04:00.5Z"));
+    assert_eq!(companions(Format::OpenHands, &path).len(), 7);
+    assert!(is_aside(&first, &EVERYTHING));
+
+    let mark = told.marks().last().copied().cloned().unwrap();
+    let mut rest = Reader::resume(Format::OpenHands, &b""[..], &path, &mark);
+    assert!(rest.next().unwrap().is_some());
+    std::fs::remove_file(first).unwrap();
+    let mut rest = Reader::resume(Format::OpenHands, &b""[..], &path, &mark);
+    assert!(matches!(rest.next(), Err(Error::Rewritten { .. })));
 }

@@ -111,6 +111,7 @@ fn every_format_is_in_the_list_of_a_test() {
         "plain",
         "crush",
         "goose",
+        "openhands",
     ];
     for format in Format::ALL {
         let is_known = is_listed(format) || elsewhere.contains(&format.name());
@@ -211,6 +212,7 @@ fn names_and_exports_are_as_promised() {
         (Format::RooCode, "roo-code", false),
         (Format::KiloCode, "kilo-code", false),
         (Format::KiloCodeDb, "kilo-code", true),
+        (Format::OpenHands, "openhands", false),
         (Format::Crush, "crush", true),
         (Format::Goose, "goose", true),
         (Format::Plain, "plain", false),
