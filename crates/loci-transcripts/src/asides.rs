@@ -39,7 +39,7 @@ fn conversation_beside(name: &str) -> Option<String> {
         | "history_item.json" => "api_conversation_history.json",
         // Kimi CLI. Older contexts are numbered.
         "state.json" => "wire.jsonl",
-        _ if name.starts_with("context") && name.ends_with(".jsonl") => "wire.jsonl",
+        _ if is_context(name) => "wire.jsonl",
         // Mistral Vibe.
         "meta.json" => "messages.jsonl",
         // Copilot CLI.
@@ -47,6 +47,12 @@ fn conversation_beside(name: &str) -> Option<String> {
         _ => return sibling(name),
     };
     Some(main.to_owned())
+}
+
+/// Whether this is `context.jsonl`, or `context_1.jsonl` and so on.
+fn is_context(name: &str) -> bool {
+    let stem = name.strip_suffix(".jsonl");
+    stem.is_some_and(|stem| stem == "context" || stem.starts_with("context_"))
 }
 
 /// Returns the name of a conversation that differs only in its ending: that of Factory, Qwen Code

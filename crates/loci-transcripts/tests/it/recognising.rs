@@ -85,8 +85,12 @@ fn the_records_of_an_agent_are_known_wherever_the_file_lies() {
     for (format, _, text) in agents::fixtures() {
         let name = match format {
             Format::CopilotChat => "a.json",
-            Format::QwenCode | Format::CopilotCli | Format::CopilotChatLog => "a.jsonl",
-            Format::Factory | Format::Pi | Format::KimiCli => "a.jsonl",
+            Format::QwenCode
+            | Format::CopilotCli
+            | Format::CopilotChatLog
+            | Format::Factory
+            | Format::Pi
+            | Format::KimiCli => "a.jsonl",
             _ => continue,
         };
         assert_eq!(of(name, &text), Some(format), "{format:?}");

@@ -128,8 +128,9 @@ fn an_exchange_that_rests_inside_may_grow_at_every_line_end() {
 #[test]
 fn a_session_of_an_agent_may_grow_at_every_line_end() {
     for (format, path, text) in super::agents::fixtures() {
-        if path.ends_with(".jsonl") && format != Format::CopilotChatLog {
-            check_every_line_end(format, text.as_bytes(), Path::new(path));
+        let path = Path::new(path);
+        if path.extension().unwrap() == "jsonl" && format != Format::CopilotChatLog {
+            check_every_line_end(format, text.as_bytes(), path);
         }
     }
 }
@@ -197,7 +198,7 @@ fn every_rest_of_an_export_can_be_resumed_from() {
         (Format::GeminiCli, day, super::gemini::session_text()),
     ];
     let objects = super::agents::fixtures().into_iter();
-    files.extend(objects.filter(|(_, path, _)| path.ends_with(".json")));
+    files.extend(objects.filter(|(_, path, _)| Path::new(path).extension().unwrap() == "json"));
     for (format, path, text) in files {
         let path = Path::new(path);
         let whole = read_from(format, text.as_bytes(), path, &Mark::default());
