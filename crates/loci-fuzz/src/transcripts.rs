@@ -11,7 +11,7 @@ use crate::scratch;
 
 /// Each format with a file name that it uses. If the flag is set, files of the format may grow at a
 /// line end.
-const FORMATS: [(Format, &str, bool); 13] = [
+const FORMATS: [(Format, &str, bool); 30] = [
     (Format::ClaudeCode, "a.jsonl", true),
     (Format::Codex, "rollout-a.jsonl", true),
     (Format::GeminiLog, "session-1.jsonl", true),
@@ -25,6 +25,23 @@ const FORMATS: [(Format, &str, bool); 13] = [
     (Format::Continue, "a.json", false),
     (Format::Cursor, "state.vscdb", false),
     (Format::OpenCodeDb, "opencode.db", false),
+    (Format::QwenCode, "qwen.jsonl", true),
+    (Format::KimiCli, "wire.jsonl", true),
+    (Format::CopilotCli, "events.jsonl", true),
+    (Format::CopilotChatLog, "chat.jsonl", false),
+    (Format::CopilotChat, "chat.json", false),
+    (Format::Factory, "droid.jsonl", true),
+    (Format::Pi, "pi.jsonl", true),
+    (Format::OpenClaw, "claw.jsonl", true),
+    (Format::MistralVibe, "messages.jsonl", true),
+    (Format::Amp, "T-1.json", false),
+    (Format::Cline, "api_conversation_history.json", false),
+    (Format::ClineSession, "a.messages.json", false),
+    (Format::RooCode, "api_conversation_history.json", false),
+    (Format::KiloCode, "api_conversation_history.json", false),
+    (Format::KiloCodeDb, "kilo.db", false),
+    (Format::Crush, "crush.db", false),
+    (Format::Goose, "sessions.db", false),
 ];
 
 /// The input is a format, an offset to truncate at, and the file.

@@ -341,7 +341,7 @@ impl Source for Tree {
         if !allowed.contains(path) {
             return Ok(Read::Skipped(walk::reason::NOT_ALLOWED.into()));
         }
-        if stat::is_part_of_conversation(path) {
+        if stat::is_part_of_conversation(path) || transcripts::is_aside(path, allowed) {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
         let text_options = self.text_options(item, intake)?;

@@ -118,17 +118,71 @@ pub fn agent_folders() -> Vec<PathBuf> {
     let data = variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"));
     let claude = variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude"));
     let codex = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
-    let cursor = "Cursor/User/globalStorage/state.vscdb";
-    [
+    let kimi = variable("KIMI_SHARE_DIR").unwrap_or_else(|| home.join(".kimi"));
+    let vibe = variable("VIBE_HOME").unwrap_or_else(|| home.join(".vibe"));
+    let mut places = vec![
         claude.join("projects"),
         codex.join("sessions"),
         codex.join("archived_sessions"),
         home.join(".gemini/tmp"),
         data.join("opencode/storage"),
-        config.join(cursor),
-        home.join("Library/Application Support").join(cursor),
-    ]
-    .into_iter()
-    .filter(|path| path.exists())
-    .collect()
+        data.join("opencode/opencode.db"),
+        data.join("kilo/kilo.db"),
+        data.join("goose/sessions/sessions.db"),
+        data.join("amp/threads"),
+        home.join(".copilot/session-state"),
+        home.join(".factory/sessions"),
+        home.join(".openhands/conversations"),
+        home.join(".pi/agent/sessions"),
+        home.join(".cline/data/tasks"),
+        home.join(".cline/data/sessions"),
+        kimi.join("sessions"),
+        vibe.join("logs/session"),
+    ];
+    places.extend(below_each(&home.join(".qwen/projects"), "chats"));
+    places.extend(below_each(&home.join(".qwen/projects"), "subagents"));
+    places.extend(below_each(&home.join(".openclaw/agents"), "sessions"));
+    for editors in [config, home.join("Library/Application Support")] {
+        for editor in EDITORS {
+            places.extend(editor_places(&editors.join(editor).join("User")));
+        }
+    }
+    places.retain(|path| path.exists());
+    places
+}
+
+/// The editors built on VS Code, by the folder of their settings.
+const EDITORS: [&str; 5] = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+
+/// The places in which an editor built on VS Code and its extensions keep transcripts. The folders
+/// around them hold much that is no transcript.
+fn editor_places(user: &Path) -> Vec<PathBuf> {
+    let storage = user.join("globalStorage");
+    let mut places = vec![
+        storage.join("emptyWindowChatSessions"),
+        storage.join("saoudrizwan.claude-dev/tasks"),
+        storage.join("rooveterinaryinc.roo-cline/tasks"),
+        storage.join("kilocode.kilo-code/tasks"),
+    ];
+    if user
+        .parent()
+        .is_some_and(|editor| editor.ends_with("Cursor"))
+    {
+        places.push(storage.join("state.vscdb"));
+    }
+    places.extend(below_each(&user.join("workspaceStorage"), "chatSessions"));
+    places
+}
+
+/// Returns `folder/*/name`, sorted.
+fn below_each(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut places: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path().join(name)))
+        .filter(|path| path.exists())
+        .collect();
+    places.sort();
+    places
 }

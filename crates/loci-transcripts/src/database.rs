@@ -242,6 +242,7 @@ impl Table {
         file.for_each_record(&mut |record| {
             if record.root == self.root {
                 f(&Row {
+                    rowid: record.rowid,
                     columns: &self.columns,
                     cells: &record.values,
                 });
@@ -252,6 +253,8 @@ impl Table {
 
 /// One row of a table.
 pub(super) struct Row<'r> {
+    /// The number of the row, which ascends with its age.
+    pub(super) rowid: i64,
     columns: &'r [String],
     cells: &'r [Cell],
 }
@@ -273,6 +276,15 @@ impl Row<'_> {
         }
     }
 
+    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+        match self.cell(column)? {
+            Cell::Integer(number) => Some(*number),
+            Cell::Null | Cell::Real(_) | Cell::Text(_) | Cell::Blob(_) | Cell::InvalidText(_) => {
+                None
+            }
+        }
+    }
+
     pub(super) fn time(&self, column: &str) -> Option<String> {
         match self.cell(column)? {
             Cell::Integer(number) => clock::from_number(*number as f64),
@@ -285,6 +297,7 @@ impl Row<'_> {
 
 /// Returns the column names of a `CREATE TABLE` statement.
 fn columns(sql: &str) -> Vec<String> {
+    let sql = without_comments(sql);
     let body = sql.split_once('(').map_or("", |(_, body)| body);
     let mut names = Vec::new();
     let mut depth = 0;
@@ -306,9 +319,41 @@ fn columns(sql: &str) -> Vec<String> {
     names
 }
 
+/// Removes comments, which SQLite keeps in the statement.
+fn without_comments(sql: &str) -> String {
+    let mut kept = String::with_capacity(sql.len());
+    let mut quote = None;
+    let mut rest = sql;
+    while let Some(c) = rest.chars().next() {
+        let end = match quote {
+            None if rest.starts_with("--") => rest.find('\n'),
+            None if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
+            None => {
+                quote = Some(c).filter(|c| matches!(c, '\'' | '"' | '`'));
+                kept.push(c);
+                Some(c.len_utf8())
+            }
+            Some(open) => {
+                quote = Some(open).filter(|open| *open != c);
+                kept.push(c);
+                Some(c.len_utf8())
+            }
+        };
+        rest = end.and_then(|end| rest.get(end..)).unwrap_or_default();
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comment_between_columns_is_no_column() {
+        let sql = "CREATE TABLE m (a TEXT, -- one, (two)\n b INTEGER DEFAULT '--', /* c TEXT, */ d TEXT -- last\n)";
+        assert_eq!(columns(sql), ["a", "b", "d"]);
+        assert_eq!(columns("CREATE TABLE m (a /* open"), ["a"]);
+    }
 
     #[test]
     fn columns_are_named_in_order() {

@@ -4,10 +4,10 @@
 use super::database::Rows;
 use super::elements::Elements;
 use super::error::Error;
+use super::folder::Folder;
 use super::format::{Format, Layout, Opening};
 use super::lines::Lines;
 use super::mark::Mark;
-use super::opencode::Folder;
 use super::records::{Next, Records};
 use super::sink::{ParseSink, RecordFormat};
 use super::surrogates::replace_lone_surrogates;
@@ -46,7 +46,9 @@ impl<R: BufRead> Feed<R> {
                 let elements = Elements::new(input, *key, *limit, file.point);
                 (Records::Elements(elements), reader(&file))
             }
-            Layout::Folder => return Self::Folder(Box::new(Folder::new(path, mark, allowed))),
+            Layout::Folder(folder) => {
+                return Self::Folder(Box::new(Folder::new(folder, path, mark, allowed)));
+            }
             Layout::Rows(rows) => {
                 return Self::Rows(Box::new(Rows::new(rows, path, mark, allowed)));
             }

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use loci_files::allowed::AllowedRoots;
 
 use super::database::RowFormat;
+use super::folder::FolderFormat;
 use super::recognise::Sign;
 use super::sink::RecordFormat;
 use super::utterance::Point;
 use super::{
-    aider, chatgpt, claude_ai, claude_code, codex, continue_dev, cursor, gemini, gemini_log,
-    opencode, plain, slack,
+    aider, amp, chatgpt, claude_ai, claude_code, cline, codex, continue_dev, copilot_chat,
+    copilot_cli, crush, cursor, factory, gemini, gemini_log, goose, kimi, opencode, openhands, pi,
+    plain, qwen, slack, vibe,
 };
 
 /// The properties of a format.
@@ -43,7 +45,7 @@ pub(super) enum Layout {
         reader: NewReader,
     },
     /// Files of a folder that is derived from the path of the file.
-    Folder,
+    Folder(&'static FolderFormat),
     /// Rows of an SQLite database.
     Rows(&'static RowFormat),
 }
@@ -112,14 +114,38 @@ macro_rules! formats {
 formats! {
     /// Codex: one rollout as JSON lines.
     Codex => codex::SPEC,
+    /// Qwen Code: one session as JSON lines. It precedes Claude Code, whose records are similar.
+    QwenCode => qwen::SPEC,
     /// Claude Code: one session, or one subagent of it, as JSON lines.
     ClaudeCode => claude_code::SPEC,
     /// Gemini CLI: one session as JSON lines in which later lines may replace earlier messages.
     GeminiLog => gemini_log::SPEC,
+    /// GitHub Copilot CLI: the events of one session as JSON lines.
+    CopilotCli => copilot_cli::SPEC,
+    /// GitHub Copilot Chat in VS Code: one session as a log of changes in JSON lines.
+    CopilotChatLog => copilot_chat::LOG_SPEC,
+    /// Factory Droid: one session as JSON lines.
+    Factory => factory::SPEC,
+    /// OpenClaw: one session as JSON lines. It precedes Pi, whose format it uses.
+    OpenClaw => pi::OPENCLAW_SPEC,
+    /// Pi: one session as JSON lines.
+    Pi => pi::SPEC,
+    /// Kimi CLI: `wire.jsonl`, the messages of one session as JSON lines.
+    KimiCli => kimi::SPEC,
+    /// Mistral Vibe: `messages.jsonl`, the messages of one session.
+    MistralVibe => vibe::SPEC,
     /// Gemini CLI: one session as one JSON object.
     GeminiCli => gemini::SESSION_SPEC,
     /// Continue: one session as one JSON object.
     Continue => continue_dev::SPEC,
+    /// GitHub Copilot Chat in VS Code: one session as one JSON object.
+    CopilotChat => copilot_chat::SPEC,
+    /// Amp: one thread as one JSON object.
+    Amp => amp::SPEC,
+    /// Cline: `*.messages.json`, one session as one JSON object.
+    ClineSession => cline::SESSION_SPEC,
+    /// OpenHands: `base_state.json` of one conversation. Its events are files beside it.
+    OpenHands => openhands::SPEC,
     /// OpenCode: the file of one session. Its messages are files elsewhere in the same storage.
     OpenCode => opencode::SPEC,
     /// Claude.ai export: an array of conversations.
@@ -128,12 +154,24 @@ formats! {
     ChatGpt => chatgpt::SPEC,
     /// Gemini CLI: `logs.json`, the prompts of many sessions.
     GeminiPrompts => gemini::PROMPTS_SPEC,
+    /// Roo Code: `api_conversation_history.json`, one task as an array of messages.
+    RooCode => cline::ROO_SPEC,
+    /// Kilo Code: `api_conversation_history.json`, one task as an array of messages.
+    KiloCode => cline::KILO_SPEC,
+    /// Cline: `api_conversation_history.json`, one task as an array of messages.
+    Cline => cline::SPEC,
     /// Slack export: one day of one channel.
     Slack => slack::SPEC,
     /// Cursor: `state.vscdb`, a database of many conversations.
     Cursor => cursor::SPEC,
     /// OpenCode: `opencode.db`, a database of many sessions.
     OpenCodeDb => opencode::DATABASE_SPEC,
+    /// Kilo Code: `kilo.db`, a database of many sessions in the form of OpenCode.
+    KiloCodeDb => opencode::KILO_DATABASE_SPEC,
+    /// Crush: `crush.db`, a database of many sessions.
+    Crush => crush::SPEC,
+    /// Goose: `sessions.db`, a database of many sessions.
+    Goose => goose::SPEC,
     /// Aider: `.aider.chat.history.md`.
     Aider => aider::SPEC,
     /// Text whose lines begin with the name of the speaker.

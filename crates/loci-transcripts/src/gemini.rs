@@ -150,7 +150,8 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
     utterance
 }
 
-fn write_parts(
+/// Adds parts in the shape of Gemini's API; `content` is one part or a list.
+pub(super) fn write_parts(
     content: &Value,
     label: &'static str,
     with_calls: bool,

@@ -6,120 +6,20 @@
 use super::blocks::unknown;
 use super::database::RowFormat;
 use super::database::{Batch, Entry, Loaded, Table};
-use super::error::Error;
 use super::event::Conversation;
 use super::field::{fact, inner, time, word};
+use super::folder::{FolderFormat, files_in};
 use super::format::{Companions, Layout, Spec};
 use super::input::render_value;
 use super::keys::Keys;
-use super::mark::Mark;
 use super::recognise::{Sign, file_name, has_extension};
 use super::sink::ParseSink;
-use super::utterance::{Point, RecordSpan, Utterance, one_line};
+use super::utterance::{RecordSpan, Utterance, one_line};
 use loci_files::allowed::AllowedRoots;
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-/// Larger files are skipped and counted.
-const MAX_FILE_BYTES: u64 = 64 << 20;
-
-/// A session whose messages are files.
-#[derive(Debug)]
-pub(super) struct Folder {
-    path: PathBuf,
-    allowed: AllowedRoots,
-    /// The number of messages before the mark, and the digest of their names.
-    mark: (u64, u64),
-    files: Option<std::vec::IntoIter<PathBuf>>,
-    number: u64,
-}
-
-impl Folder {
-    pub(super) fn new(path: &Path, mark: &Mark, allowed: &AllowedRoots) -> Self {
-        Self {
-            path: path.to_owned(),
-            allowed: allowed.clone(),
-            mark: (mark.line, mark.state.check),
-            files: None,
-            number: 0,
-        }
-    }
-
-    /// Passes one message to the sink. Returns `false` at the end.
-    pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
-        if self.files.is_none() {
-            let files = self.open(sink)?;
-            self.files = Some(files.into_iter());
-        }
-        let Some(file) = self.files.as_mut().and_then(Iterator::next) else {
-            return Ok(false);
-        };
-        let start = RecordSpan {
-            from: Some(Point::default()),
-            ..RecordSpan::default()
-        };
-        let place = start.message(self.number);
-        self.number += 1;
-        sink.state.check = extend_digest(sink.state.check, &file);
-        sink.record_tally.read();
-        match read(&self.path, &file, &self.allowed) {
-            Some(message) => {
-                let parts = parts_of(&self.path, &file, &self.allowed)
-                    .iter()
-                    .filter_map(|part| read(&self.path, part, &self.allowed))
-                    .collect::<Vec<_>>();
-                let utterance = utterance_of(&message, &parts, place, sink);
-                sink.emit(utterance);
-            }
-            None => sink.record_tally.skip("unreadable message"),
-        }
-        Ok(true)
-    }
-
-    /// Reads the facts of the session and returns the messages that are still to be read.
-    fn open(&mut self, sink: &mut ParseSink) -> Result<Vec<PathBuf>, Error> {
-        let bytes =
-            below_storage(&self.path, &self.path, &self.allowed).map_err(|source| Error::Read {
-                path: self.path.clone(),
-                source,
-            })?;
-        let Ok(session) = serde_json::from_slice::<Value>(&bytes) else {
-            return Err(Error::Broken {
-                path: self.path.clone(),
-                detail: "the session is not JSON",
-            });
-        };
-        sink.conversation = conversation(&session, word(&session, "id"));
-        let mut files = messages_of(&self.path, &self.allowed);
-        let (read, check) = self.mark;
-        let read = usize::try_from(read).unwrap_or(usize::MAX);
-        let before = files.get(..read).ok_or_else(|| self.rewritten())?;
-        if before
-            .iter()
-            .fold(0, |check, file| extend_digest(check, file))
-            != check
-        {
-            return Err(self.rewritten());
-        }
-        self.number = self.mark.0;
-        Ok(files.split_off(read))
-    }
-
-    fn rewritten(&self) -> Error {
-        Error::Rewritten {
-            path: self.path.clone(),
-        }
-    }
-}
-
-fn extend_digest(check: u64, file: &Path) -> u64 {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    xxh3_64_with_seed(name.as_bytes(), check)
-}
 
 /// Returns every file that belongs to the session: its messages and their parts.
 pub(super) fn companions(session: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
@@ -158,44 +58,9 @@ fn parts_of(session: &Path, message: &Path, allowed: &AllowedRoots) -> Vec<PathB
     })
 }
 
-/// Returns the files of a folder sorted by name. This is the order of their age, because OpenCode's
-/// ids ascend.
-fn files_in(folder: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
-    let mut files: Vec<_> = allowed
-        .entries(folder)
-        .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "json")
-        })
-        .collect();
-    files.sort();
-    files
-}
-
-fn read(session: &Path, file: &Path, allowed: &AllowedRoots) -> Option<Value> {
-    serde_json::from_slice(&below_storage(session, file, allowed).ok()?).ok()
-}
-
-/// Reads a file of a session. A link that leads outside the storage is not followed.
-fn below_storage(session: &Path, file: &Path, allowed: &AllowedRoots) -> io::Result<Vec<u8>> {
-    let storage = storage(session).unwrap_or(Path::new("/"));
-    let inside = file.strip_prefix(storage).unwrap_or(file);
-    let opened = allowed.open_below(storage, inside)?;
-    let about = opened.metadata()?;
-    if !about.is_file() || about.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other(
-            "not a regular file, or larger than 64 MiB",
-        ));
-    }
-    let mut bytes = Vec::new();
-    opened.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn conversation(session: &Value, id: &str) -> Conversation {
+fn conversation(session: &Value) -> Conversation {
     Conversation {
-        id: id.to_owned(),
+        id: word(session, "id").to_owned(),
         title: fact(session, "title"),
         folder: fact(session, "directory"),
         branch: None,
@@ -346,7 +211,16 @@ pub(super) const SPEC: Spec = Spec {
     name: "opencode",
     is_export: false,
     sign: Sign::Object(is_session),
-    layout: Layout::Folder,
+    layout: Layout::Folder(&FolderFormat {
+        root: storage,
+        messages: messages_of,
+        parts: parts_of,
+        about: conversation,
+        emit: |message, parts, place, sink| {
+            let utterance = utterance_of(message, parts, place, sink);
+            sink.emit(utterance);
+        },
+    }),
     companions: Companions {
         files: companions,
         places: companion_folders,
@@ -359,6 +233,18 @@ pub(super) const DATABASE_SPEC: Spec = Spec {
     is_export: true,
     sign: Sign::Database(|path| {
         file_name(path).starts_with("opencode") && has_extension(path, "db")
+    }),
+    layout: Layout::Rows(&RowFormat { index, load, emit }),
+    companions: Companions::OF_DATABASE,
+};
+
+/// The database of Kilo Code, which is a fork of OpenCode.
+pub(super) const KILO_DATABASE_SPEC: Spec = Spec {
+    name: "kilo-code",
+    is_export: true,
+    sign: Sign::Database(|path| {
+        let name = file_name(path);
+        (name == "kilo.db" || name.starts_with("kilo-")) && has_extension(path, "db")
     }),
     layout: Layout::Rows(&RowFormat { index, load, emit }),
     companions: Companions::OF_DATABASE,

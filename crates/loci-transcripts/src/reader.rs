@@ -60,8 +60,8 @@ enum Stage {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from the start. `path` provides names and the location of companion files. OpenCode's
-    /// sessions and databases are read from `path`, not from `input`.
+    /// Reads from the start. `path` provides names and the location of companion files. Databases,
+    /// and conversations whose messages are files, are read from `path`, not from `input`.
     pub fn new(format: Format, input: R, path: &Path) -> Self {
         Self::resume(format, input, path, &Mark::default())
     }

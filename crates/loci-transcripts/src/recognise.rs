@@ -8,7 +8,7 @@ use super::format::Format;
 use super::keys::Keys;
 
 /// Only this much of a file is examined.
-const HEAD_BYTES: usize = 64 * 1_024;
+pub(super) const HEAD_BYTES: usize = 64 * 1_024;
 /// How many records at the start of a file are examined, because the first ones may not be
 /// messages.
 const MAX_LINES: usize = 40;
@@ -81,4 +81,15 @@ pub(super) fn file_name(path: &Path) -> String {
 pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+/// Whether a folder of this name is among the parents of a file.
+pub(super) fn is_below(path: &Path, folder: &str) -> bool {
+    let mut parents = path.ancestors().skip(1);
+    parents.any(|parent| parent.file_name().is_some_and(|name| name == folder))
+}
+
+/// The name of the folder that holds a file, as text.
+pub(super) fn folder_name(path: &Path) -> String {
+    path.parent().map(file_name).unwrap_or_default()
 }

@@ -64,7 +64,8 @@ pub(crate) struct MineArguments {
     #[arg(required_unless_present = "agents", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Mine the transcripts that agents keep on this machine: Claude Code, Codex, Gemini CLI,
-    /// OpenCode, Cursor
+    /// OpenCode, Cursor, Copilot, Cline, Roo Code, Kilo Code, Amp, Goose, Qwen Code, Kimi, Factory,
+    /// OpenHands, Pi, OpenClaw, Mistral Vibe
     #[arg(long)]
     pub(crate) agents: bool,
     /// Show what would be done, and write nothing

@@ -83,7 +83,8 @@ pub(super) fn with_companions(path: &Path, mut stat: Stat, allowed: &AllowedRoot
     stat
 }
 
-/// Returns the log beside a database, or the messages of an OpenCode session.
+/// Returns the log beside a database, or the messages of an OpenCode session or an OpenHands
+/// conversation.
 fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("vscdb" | "db") => {
@@ -93,6 +94,9 @@ fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
         }
         Some("json") if is_session(path) => {
             transcripts::companions_within(Format::OpenCode, path, allowed)
+        }
+        Some("json") if path.ends_with("base_state.json") => {
+            transcripts::companions_within(Format::OpenHands, path, allowed)
         }
         _ => Vec::new(),
     }

@@ -644,3 +644,37 @@ fn a_source_with_a_damaged_drawer_fails_alone_and_is_named() {
     );
 }
 }
+
+#[test]
+fn files_that_belong_to_a_conversation_are_filed_with_it_and_not_as_documents() {
+    let scene = Scene::new();
+    let task = json!([{"role": "user", "content": [{"type": "text", "text": "<task>\nPrune the roses\n</task>"}]}]);
+    scene.write("tasks/1/api_conversation_history.json", task.to_string());
+    scene.write(
+        "tasks/1/ui_messages.json",
+        json!([{"ts": 1, "type": "say", "say": "task", "text": "Prune the roses"}]).to_string(),
+    );
+    let state = json!({"id": "oh-1", "agent": {}, "workspace": {"working_dir": "/x"}});
+    scene.write("hands/oh-1/base_state.json", state.to_string());
+    let event = |words: &str| {
+        json!({"id": "e", "timestamp": "2026-01-02T03:04:05", "kind": "MessageEvent", "source": "user",
+            "llm_message": {"role": "user", "content": [{"type": "text", "text": words}]}})
+        .to_string()
+    };
+    scene.write(
+        "hands/oh-1/events/event-00000-aaaaaaaa.json",
+        event("Water the roses"),
+    );
+    let palace = scene.open();
+    let first = scene.mine(&palace);
+    assert_eq!(contents(&palace, DRAWERS).len(), 2, "{first:?}");
+    // The main file does not change when a conversation goes on.
+    scene.write(
+        "hands/oh-1/events/event-00001-bbbbbbbb.json",
+        event("Mulch the roses"),
+    );
+    let second = scene.mine(&palace);
+    assert_eq!(contents(&palace, DRAWERS).len(), 3, "{second:?}");
+    assert!(with_word(&palace, "Mulch the roses").is_some());
+    scene.assert_as_fresh(&palace);
+}

@@ -10,6 +10,8 @@
     clippy::format_push_string
 )]
 
+mod agent_databases;
+mod agents;
 mod claude_code;
 mod codex;
 mod composing;

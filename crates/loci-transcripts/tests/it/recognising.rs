@@ -1,4 +1,4 @@
-use super::{claude_code, exports, gemini};
+use super::{agents, claude_code, exports, gemini};
 use loci_transcripts::{Format, recognise};
 use serde_json::json;
 use std::path::Path;
@@ -71,6 +71,59 @@ fn each_format_is_known_by_its_first_bytes() {
 }
 
 #[test]
+fn the_file_of_an_agent_is_not_taken_for_that_of_another() {
+    for (format, path, text) in agents::fixtures() {
+        assert_eq!(of(path, &text), Some(format), "{path}");
+        // The place alone does not decide.
+        assert_eq!(of(path, "{\"a\":1}\n"), None, "{path}");
+        assert_eq!(of(path, "[{\"a\":1}]"), None, "{path}");
+    }
+}
+
+#[test]
+fn the_records_of_an_agent_are_known_wherever_the_file_lies() {
+    for (format, _, text) in agents::fixtures() {
+        let name = match format {
+            Format::CopilotChat => "a.json",
+            Format::QwenCode
+            | Format::CopilotCli
+            | Format::CopilotChatLog
+            | Format::Factory
+            | Format::Pi
+            | Format::KimiCli => "a.jsonl",
+            _ => continue,
+        };
+        assert_eq!(of(name, &text), Some(format), "{format:?}");
+    }
+}
+
+#[test]
+fn every_format_is_in_the_list_of_a_test() {
+    let listed = agents::fixtures();
+    let is_listed = |format: &Format| listed.iter().any(|(known, ..)| known == format);
+    let elsewhere = [
+        "codex",
+        "claude-code",
+        "gemini-cli",
+        "continue",
+        "opencode",
+        "claude-ai",
+        "chatgpt",
+        "slack",
+        "cursor",
+        "aider",
+        "plain",
+        "crush",
+        "goose",
+        "openhands",
+    ];
+    for format in Format::ALL {
+        let is_known = is_listed(format) || elsewhere.contains(&format.name());
+        assert!(is_known || *format == Format::KiloCodeDb, "{format:?}");
+    }
+}
+
+#[test]
 fn ordinary_files_are_not_claimed() {
     for (path, head) in [
         (
@@ -112,6 +165,26 @@ fn ordinary_files_are_not_claimed() {
         ("a.json", "{"),
         ("a.json", "["),
         ("/x/session/p/a.json", r#"{"id":"ses_1"}"#),
+        (
+            "messages.jsonl",
+            r#"{"role":"user","content":"a line of a training set"}"#,
+        ),
+        (
+            "events.jsonl",
+            r#"{"type":"user.message","data":{},"id":"1"}"#,
+        ),
+        ("log.jsonl", r#"{"kind":0,"v":{"version":"1"}}"#),
+        (
+            "bus.jsonl",
+            r#"{"timestamp":1,"message":{"type":"a","body":"b"}}"#,
+        ),
+        (
+            "web.jsonl",
+            r#"{"type":"session_start","id":"1","user":"u"}"#,
+        ),
+        ("T-1.json", r#"{"id":"1","created":1,"messages":[]}"#),
+        ("requests.json", r#"{"version":1,"requests":[{"url":"x"}]}"#),
+        ("chat.json", r#"[{"role":"user","content":"hi"}]"#),
     ] {
         assert_eq!(of(path, head), None, "{path}: {head}");
     }
@@ -128,6 +201,24 @@ fn names_and_exports_are_as_promised() {
         (Format::Cursor, "cursor", true),
         (Format::Slack, "slack", false),
         (Format::OpenCode, "opencode", false),
+        (Format::QwenCode, "qwen-code", false),
+        (Format::KimiCli, "kimi-cli", false),
+        (Format::CopilotCli, "copilot-cli", false),
+        (Format::CopilotChat, "copilot-chat", false),
+        (Format::CopilotChatLog, "copilot-chat", false),
+        (Format::Factory, "factory", false),
+        (Format::Pi, "pi", false),
+        (Format::OpenClaw, "openclaw", false),
+        (Format::MistralVibe, "mistral-vibe", false),
+        (Format::Amp, "amp", false),
+        (Format::Cline, "cline", false),
+        (Format::ClineSession, "cline", false),
+        (Format::RooCode, "roo-code", false),
+        (Format::KiloCode, "kilo-code", false),
+        (Format::KiloCodeDb, "kilo-code", true),
+        (Format::OpenHands, "openhands", false),
+        (Format::Crush, "crush", true),
+        (Format::Goose, "goose", true),
         (Format::Plain, "plain", false),
     ];
     for (format, name, is_export) in all {

@@ -126,6 +126,16 @@ fn an_exchange_that_rests_inside_may_grow_at_every_line_end() {
 }
 
 #[test]
+fn a_session_of_an_agent_may_grow_at_every_line_end() {
+    for (format, path, text) in super::agents::fixtures() {
+        let path = Path::new(path);
+        if path.extension().unwrap() == "jsonl" && format != Format::CopilotChatLog {
+            check_every_line_end(format, text.as_bytes(), path);
+        }
+    }
+}
+
+#[test]
 fn a_mark_before_a_prompt_does_not_remember_the_prompt() {
     let record = |kind: &str, payload: Value| json!({"timestamp": "2026-01-01T00:00:00Z", "type": kind, "payload": payload});
     let item = record(
@@ -171,14 +181,26 @@ fn a_record_repeated_behind_the_mark_is_still_known() {
 
 #[test]
 fn every_rest_of_an_export_can_be_resumed_from() {
-    for (format, text) in [
-        (Format::ClaudeAi, super::exports::claude_ai().to_string()),
-        (Format::ChatGpt, super::exports::chatgpt().to_string()),
-        (Format::Slack, super::exports::slack().to_string()),
-        (Format::GeminiPrompts, super::gemini::prompts().to_string()),
-        (Format::GeminiCli, super::gemini::session_text()),
-    ] {
-        let path = Path::new("general/2026-01-02.json");
+    let day = "general/2026-01-02.json";
+    let mut files = vec![
+        (
+            Format::ClaudeAi,
+            day,
+            super::exports::claude_ai().to_string(),
+        ),
+        (Format::ChatGpt, day, super::exports::chatgpt().to_string()),
+        (Format::Slack, day, super::exports::slack().to_string()),
+        (
+            Format::GeminiPrompts,
+            day,
+            super::gemini::prompts().to_string(),
+        ),
+        (Format::GeminiCli, day, super::gemini::session_text()),
+    ];
+    let objects = super::agents::fixtures().into_iter();
+    files.extend(objects.filter(|(_, path, _)| Path::new(path).extension().unwrap() == "json"));
+    for (format, path, text) in files {
+        let path = Path::new(path);
         let whole = read_from(format, text.as_bytes(), path, &Mark::default());
         assert!(!whole.marks().is_empty(), "{format:?}");
         for mark in whole.marks() {

@@ -42,7 +42,7 @@ fn count(folder: &Path, seen: &mut usize) -> usize {
             open.extend(entries.map(|entry| entry.path()));
         } else if kind.is_file() {
             let ending = path.extension().and_then(|ending| ending.to_str());
-            files += usize::from(matches!(ending, Some("jsonl" | "json" | "vscdb")));
+            files += usize::from(matches!(ending, Some("jsonl" | "json" | "vscdb" | "db")));
         }
     }
     files
