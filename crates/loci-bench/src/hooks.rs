@@ -9,7 +9,7 @@
 //! conversations. In the large palace the evidence of every fifth question is left out, and these
 //! questions are the cross questions there.
 
-mod later;
+mod notes;
 mod report;
 mod rows;
 
@@ -209,12 +209,12 @@ impl Run<'_> {
     /// Asks the questions of the pairs in small palaces of notes and chats, together with
     /// questions of other pairs and everyday prompts.
     fn notes(&mut self) -> Result<()> {
-        let pairs = later::pairs();
-        let groups: Vec<&[later::Pair]> = pairs.chunks(PAIRS).collect();
+        let pairs = notes::pairs();
+        let groups: Vec<&[notes::Pair]> = pairs.chunks(PAIRS).collect();
         for (at, group) in groups.iter().enumerate() {
             let path = self.place.palace(at, "notes");
             let mut filling = Filling::open(&path, &OpenOptions::create())?;
-            filling.add(group.iter().flat_map(later::Pair::drawers).collect())?;
+            filling.add(group.iter().flat_map(notes::Pair::drawers).collect())?;
             filling.finish()?;
             let palace = Palace::open(&path, &OpenOptions::create())?;
             for pair in *group {

@@ -15,7 +15,6 @@ mod evidence;
 mod examine;
 mod explain;
 mod feature;
-mod later;
 mod lexical;
 mod model;
 mod probability;
@@ -43,7 +42,6 @@ pub use evidence::{
 pub use examine::{Candidate, examine};
 pub use explain::{ArmEntry, Explanation, StageNote, TermInfo};
 pub use feature::{DEFINITIONS, Definition, FEATURES, Feature, Features, Shape};
-pub use later::{LATER_INPUTS, Passage};
 pub use model::{Curve, segment, share_of_large};
 pub use probability::{Common, INPUTS};
 pub use rank::MatchedVia;

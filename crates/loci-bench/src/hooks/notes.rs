@@ -1,18 +1,17 @@
-//! Pairs of statements, the later of which replaces the earlier one or not, with questions.
+//! Notes and short chats of projects, with questions: pairs of statements about one thing, and what
+//! was said between them.
 
 use loci_palace::{MetaValue, Metadata};
 use serde::Deserialize;
 
 use crate::dataset::Drawer;
 
-const PAIRS: &str = include_str!("../../data/later.jsonl");
+const PAIRS: &str = include_str!("../../data/notes.jsonl");
 
 /// Two statements and what was said between them.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Pair {
     pub(super) id: String,
-    /// Whether the later statement replaces the earlier one.
-    pub(super) overruled: bool,
     form: String,
     pub(super) earlier: Statement,
     pub(super) later: Statement,
