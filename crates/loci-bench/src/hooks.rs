@@ -286,6 +286,7 @@ impl Run<'_> {
         let prompt = Prompt {
             text: asked.text,
             wing: None,
+            other_wings: true,
             transcript: None,
             today: asked.today.unwrap_or_else(today),
         };

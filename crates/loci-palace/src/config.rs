@@ -56,6 +56,8 @@ pub struct HooksConfig {
     pub wake_up_tokens: Option<usize>,
     /// Maximum number of tokens that are added to a prompt; 400 if absent, 0 for none.
     pub prompt_tokens: Option<usize>,
+    /// Whether a prompt may get drawers of other wings that match it strongly; true if absent.
+    pub other_wings: Option<bool>,
     /// Whether a failed tool call adds a line from memory; true if absent.
     pub failures: Option<bool>,
     /// Timeout of a hook in milliseconds; 2000 if absent, which is also the maximum.

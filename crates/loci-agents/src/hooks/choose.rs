@@ -18,7 +18,7 @@ use super::inject::place;
 /// The minimum relevance of a drawer of the project, or of no project.
 pub const MIN_RELEVANCE: f32 = 0.5;
 /// The minimum relevance of a drawer of another project.
-pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.75;
+pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.9;
 /// How many drawers are considered.
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
@@ -38,6 +38,8 @@ pub struct Prompt<'a> {
     pub text: &'a str,
     /// The wing of the project in which it was typed. Without one, no drawer is of another project.
     pub wing: Option<&'a str>,
+    /// Whether drawers of other wings may be chosen, if they match strongly.
+    pub other_wings: bool,
     /// The transcript of the session. Its drawers are not added, because the agent knows them.
     pub transcript: Option<&'a str>,
     /// The day on which it was typed.
@@ -110,6 +112,9 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             continue;
         };
         let elsewhere = elsewhere(&hit);
+        if elsewhere.is_some() && !prompt.other_wings {
+            continue;
+        }
         candidates.push(Candidate {
             relevance: details.relevance.value(),
             needed: match elsewhere {

@@ -95,6 +95,9 @@ pub(super) fn append(state_dir: &StateDir, entry: &Entry) -> std::io::Result<()>
         (&mut file).take(MAX_BYTES).read_to_end(&mut newer)?;
         let whole = newer.iter().position(|byte| *byte == b'\n');
         newer.drain(..whole.map_or(newer.len(), |end| end + 1));
+        if newer.last().is_some_and(|last| *last != b'\n') {
+            newer.push(b'\n');
+        }
         newer.extend_from_slice(&line);
         // A crash here loses entries of a log that nothing depends on.
         file.set_len(0)?;

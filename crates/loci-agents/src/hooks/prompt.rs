@@ -46,6 +46,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         &Prompt {
             text,
             wing: Some(&wing),
+            other_wings: call.config.other_wings.unwrap_or(true),
             transcript: transcript.as_deref().and_then(|path| path.to_str()),
             today: today(),
         },

@@ -1,5 +1,6 @@
 //! `hook`: what agents send in the documented shapes, and what they get back.
 
+mod choosing;
 mod configured;
 mod recalling;
 mod saving;

@@ -51,17 +51,18 @@ pub(super) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Re
         Some(wing) => wing.clone(),
         None => palace.wing_of_folder(DEFAULT_COLLECTION, &folder)?,
     };
+    let config = Config::of_user()?.hooks.unwrap_or_default();
     let candidates = choose(
         &palace,
         &Prompt {
             text,
             wing: Some(&wing),
+            other_wings: config.other_wings.unwrap_or(true),
             transcript: None,
             today: today(),
         },
     )?;
     let relevant: Vec<&Candidate> = candidates.iter().filter(|one| one.is_relevant()).collect();
-    let config = Config::of_user()?.hooks.unwrap_or_default();
     let budget = config.prompt_tokens.unwrap_or(PROMPT_TOKENS);
     let injection = inject(&relevant, &wing, &folder, budget);
     let trial = Trial {

@@ -51,14 +51,13 @@ fn a_prompt_that_asks_for_nothing_that_is_known_brings_back_nothing() {
         "Bake bread from rye flour and sour dough tomorrow",
         "",
         "   ",
-        "lamp",
     ] {
         assert_eq!(scene.prompt("s", prompt), None, "{prompt}");
     }
 }
 
 #[test]
-fn what_was_said_about_another_project_stays_there() {
+fn what_was_said_about_another_project_is_marked_and_is_plain_there() {
     let scene = Scene::new();
     remember(
         &scene,
@@ -66,9 +65,13 @@ fn what_was_said_about_another_project_stays_there() {
         "ship",
         "Fuse seventeen is in the lamp of the lighthouse ship.",
     );
-    assert_eq!(scene.prompt("s", QUESTION), None);
-    let elsewhere = json!({"session_id": "s", "cwd": scene.project().with_file_name("ship"), "prompt": QUESTION});
-    assert!(scene.hook("UserPromptSubmit", &elsewhere).is_some());
+    if let Some(told) = scene.prompt("s", QUESTION) {
+        assert!(told.contains("from another project, `ship`"), "{told}");
+    }
+    let elsewhere = json!({"session_id": "s2", "cwd": scene.project().with_file_name("ship"), "prompt": QUESTION});
+    let said = scene.hook("UserPromptSubmit", &elsewhere);
+    let told = context(&said.unwrap());
+    assert!(!told.contains("another project"), "{told}");
 }
 
 #[test]
