@@ -38,7 +38,7 @@ pub struct Prompt<'a> {
     pub text: &'a str,
     /// The wing of the project in which it was typed. Without one, no drawer is of another project.
     pub wing: Option<&'a str>,
-    /// Whether drawers of other wings may be chosen, if they match strongly.
+    /// Whether drawers of other wings may be chosen, if they match strongly and the wing has nothing.
     pub other_wings: bool,
     /// The transcript of the session. Its drawers are not added, because the agent knows them.
     pub transcript: Option<&'a str>,
@@ -124,6 +124,11 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             elsewhere,
             hit,
         });
+    }
+    // Other projects are of interest only if this one has nothing to say.
+    let is_told = |one: &Candidate| one.elsewhere.is_none() && one.is_relevant();
+    if candidates.iter().any(is_told) {
+        candidates.retain(|one| one.elsewhere.is_none());
     }
     candidates.sort_by(|one, other| {
         let excess = |candidate: &Candidate| candidate.relevance - candidate.needed;

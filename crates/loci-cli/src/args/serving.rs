@@ -107,5 +107,5 @@ Examples:
 
 Agents call it with one JSON object on stdin; `loci connect --hooks` sets that up. LOCI_HOOKS=off
 switches all hooks off, and so does `enabled = false` under [hooks] in config.toml. The other
-settings there are `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `other_wings`, `failures` and
-`timeout_ms`. `loci doctor` shows the failures of hooks.";
+settings there are `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `other_wings`,
+`failures` and `timeout_ms`. `loci doctor` shows the failures of hooks.";

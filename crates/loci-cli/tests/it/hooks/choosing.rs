@@ -101,10 +101,9 @@ fn another_project_is_told_of_only_if_the_match_is_strong_and_by_name() {
 }
 
 #[test]
-fn trying_a_prompt_shows_what_is_added_and_why_and_changes_nothing() {
+fn trying_a_prompt_shows_what_is_added_and_why_and_counts_for_no_session() {
     let scene = project();
     let wing = "lighthouse";
-    let before = scene.dir.contents();
     let tried = scene
         .dir
         .json(0, &["hook", "try", "Who is Marta?", "--wing", wing]);
@@ -120,13 +119,10 @@ fn trying_a_prompt_shows_what_is_added_and_why_and_changes_nothing() {
     assert!(nothing["added"].is_null(), "{nothing}");
     assert_eq!(nothing["considered"][0]["added"], false, "{nothing}");
     let refused = scene.dir.error(64, &["hook", "try"]);
-    assert!(
-        refused["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("prompt")
-    );
-    assert_eq!(scene.dir.contents(), before);
+    assert!(refused["message"].as_str().unwrap().contains("prompt"));
+    let log = scene.dir.path("home/.local/state/loci/hooks/log.jsonl");
+    assert!(!log.exists());
+    assert!(scene.prompt("", "Who is Marta?").is_some());
 }
 
 #[test]
