@@ -96,9 +96,6 @@ impl Details {
         asked: &Asked,
         baseline: Option<&Ranking>,
     ) -> Result<()> {
-        let Some((path, file)) = &mut self.file else {
-            return Ok(());
-        };
         let line = Line {
             id: &question.id,
             category: &question.category,
@@ -134,7 +131,15 @@ impl Details {
                 sessions: &ranking.sessions,
             }),
         };
-        serde_json::to_writer(&mut *file, &line)
+        self.write_line(&line)
+    }
+
+    /// Adds a line.
+    pub(crate) fn write_line(&mut self, line: &impl Serialize) -> Result<()> {
+        let Some((path, file)) = &mut self.file else {
+            return Ok(());
+        };
+        serde_json::to_writer(&mut *file, line)
             .map_err(std::io::Error::from)
             .and_then(|()| file.write_all(b"\n"))
             .map_err(|source| Error::io("cannot write", path.as_path(), source))

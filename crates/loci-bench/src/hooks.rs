@@ -21,6 +21,7 @@ use loci_palace::{OpenOptions, Palace, Result, today};
 
 use crate::clock;
 use crate::dataset::{self, Case, Question};
+use crate::details::Details;
 use crate::run::Progress;
 use crate::sample::Sample;
 use crate::store::{Filling, PalacesDir};
@@ -46,19 +47,20 @@ pub struct HookOptions {
     pub limit: Option<usize>,
     /// A file with other prompts that need no memory, one per line.
     pub prompts: Option<PathBuf>,
+    /// A file to write, with one line of JSON per prompt ([`HookRow`]).
+    pub details: Option<PathBuf>,
 }
 
-/// Runs a data set. `receive` gets every prompt with the drawers that were considered.
+/// Runs a data set.
 pub fn measure(
     dataset: &Path,
     options: &HookOptions,
     progress: &mut dyn FnMut(Progress),
-    receive: &mut dyn FnMut(&HookRow),
 ) -> Result<HookReport> {
     let outline = dataset::outline(dataset)?;
     let everyday = match &options.prompts {
         None => EVERYDAY.to_owned(),
-        Some(file) => std::fs::read_to_string(file)
+        Some(file) => loci_files::foreign::read_to_string(file)
             .map_err(|source| loci_palace::Error::io("cannot read", file, source))?,
     };
     let everyday = everyday
@@ -71,7 +73,7 @@ pub fn measure(
         place: PalacesDir::new(None)?,
         everyday,
         rows: Vec::new(),
-        receive,
+        details: Details::create(options.details.as_deref())?,
     };
     let mut at = 0;
     let mut cases: Vec<Case> = Vec::new();
@@ -87,7 +89,7 @@ pub fn measure(
         if !case.questions.is_empty() {
             run.small(&case, &cases)?;
         }
-        if cases.len() % LEFT_OUT == 0 {
+        if cases.len().is_multiple_of(LEFT_OUT) {
             let evidence: Vec<String> = case
                 .questions
                 .iter()
@@ -110,14 +112,15 @@ pub fn measure(
     filling.finish()?;
     run.large(&large, &cases)?;
     run.notes()?;
+    run.details.finish()?;
     Ok(report::report(dataset, &run.rows))
 }
 
-struct Run<'a> {
+struct Run {
     place: PalacesDir,
     everyday: Vec<String>,
     rows: Vec<HookRow>,
-    receive: &'a mut dyn FnMut(&HookRow),
+    details: Details,
 }
 
 /// One prompt.
@@ -144,7 +147,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Run<'_> {
+impl Run {
     /// Asks the questions of a case, and some that it cannot answer, in a palace of its own.
     fn small(&mut self, case: &Case, others: &[Case]) -> Result<()> {
         let at = others.len();
@@ -323,7 +326,7 @@ impl Run<'_> {
             considered: considered.collect(),
             cpu_ms,
         };
-        (self.receive)(&row);
+        self.details.write_line(&row)?;
         self.rows.push(row);
         Ok(())
     }

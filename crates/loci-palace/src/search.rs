@@ -46,12 +46,10 @@ pub struct Request {
     pub today: Date,
     /// Whether to return at most one hit per source.
     pub by_source: bool,
-    /// Whether only words are searched. That needs no vectors, and so a process that searches once
-    /// is twice as fast.
-    pub words_only: bool,
-    /// Whether only hits are wanted, as by a hook that may show none of them. The answer then does
-    /// not describe its scope, and the hits do not count as shown.
-    pub hits_only: bool,
+    /// Whether nobody asked, as in a hook that may show none of the hits. Then only words are
+    /// searched, which needs no vectors, so that a process that searches once is twice as fast. The
+    /// answer does not describe its scope, and the hits do not count as shown.
+    pub unasked: bool,
     /// Whether the answer explains the ranking.
     pub explain: bool,
     /// Level of detail of the answer.
@@ -71,8 +69,7 @@ impl Request {
             budget: None,
             today: loci_recall::today(),
             by_source: false,
-            words_only: false,
-            hits_only: false,
+            unasked: false,
             explain: false,
             detail: Detail::Full,
         }
@@ -89,7 +86,7 @@ impl Request {
             today: self.today,
             by_source: self.by_source,
             explain: self.explain,
-            facets: (!self.hits_only).then_some(PLACES_OF_SCOPE),
+            facets: (!self.unasked).then_some(PLACES_OF_SCOPE),
             outside_keys: places_in(&self.selection)
                 .map(|(key, _)| key.to_owned())
                 .collect(),
@@ -299,7 +296,7 @@ impl Palace {
             let embedder = handle.embedder.as_deref();
             let answer = loci_recall::search(
                 handle.collection.as_ref(),
-                embedder.filter(|_| !request.words_only),
+                embedder.filter(|_| !request.unasked),
                 &question,
             )?;
             Ok((handle, warnings, answer))
@@ -320,7 +317,7 @@ impl Palace {
         if let Some(outside) = &found.outside {
             warnings.extend(why_nothing_is_admitted(&request.selection, outside));
         }
-        if !request.hits_only {
+        if !request.unasked {
             let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
             handle.collection.note_access(&records);
         }

@@ -80,9 +80,10 @@ struct Word {
 impl Word {
     /// How much it counts that a drawer contains it.
     fn weight(&self) -> f32 {
-        match self.is_everyday {
-            true => EVERYDAY_SHARE * self.rarity,
-            false => self.rarity,
+        if self.is_everyday {
+            EVERYDAY_SHARE * self.rarity
+        } else {
+            self.rarity
         }
     }
 }
@@ -128,9 +129,10 @@ impl Relevances {
         let contained: Vec<&Word> = self.words.iter().filter(contains).collect();
         // Everyday words alone do not make a drawer relevant.
         let says_something = contained.iter().any(|word| !word.is_everyday);
-        let shared: f32 = match says_something {
-            true => contained.iter().map(|word| word.weight()).sum(),
-            false => 0.0,
+        let shared: f32 = if says_something {
+            contained.iter().map(|word| word.weight()).sum()
+        } else {
+            0.0
         };
         Relevance {
             inputs: [

@@ -1,6 +1,5 @@
 //! Chooses the drawers that are worth adding to a prompt. Nobody asked for them, so a drawer must be
-//! relevant with a probability that a drawer of a search need not have: one wrong memory costs more
-//! than ten missing ones.
+//! more relevant than the hit of a search: one wrong memory costs more than ten missing ones.
 //!
 //! Only words are searched, because opening the vectors would take longer than a hook may. A filter
 //! by wing would, too. The search therefore takes the best of all drawers. If none of them belongs
@@ -101,9 +100,11 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             .then(|| wing.clone())
     };
     let is_foreign = |hit: &Hit| is_own(hit) || elsewhere(hit).is_some();
-    let here = match everywhere.iter().all(is_foreign) {
-        true if everywhere.len() == SEARCHED => newest(palace, prompt)?,
-        _ => Vec::new(),
+    let is_crowded = everywhere.len() == SEARCHED && everywhere.iter().all(is_foreign);
+    let here = if is_crowded {
+        newest(palace, prompt)?
+    } else {
+        Vec::new()
     };
     let mut candidates: Vec<Candidate> = Vec::new();
     for hit in here.into_iter().chain(everywhere) {
@@ -143,8 +144,7 @@ fn find(palace: &Palace, prompt: &Prompt<'_>, selection: Selection) -> Result<Ve
         k: SEARCHED,
         selection,
         today: prompt.today,
-        words_only: true,
-        hits_only: true,
+        unasked: true,
         ..search::Request::new(query_of(prompt.text))
     });
     match found {
@@ -165,10 +165,10 @@ fn newest(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Hit>> {
     // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
     let collection = palace.collection(DEFAULT_COLLECTION, false)?;
     let found = collection.get_recent(NEWEST, &Selection::matching(here), Include::NONE)?;
-    match found.ids.is_empty() {
-        true => Ok(Vec::new()),
-        false => find(palace, prompt, Selection::ids(found.ids)),
+    if found.ids.is_empty() {
+        return Ok(Vec::new());
     }
+    find(palace, prompt, Selection::ids(found.ids))
 }
 
 /// The part of a prompt that is searched for: all of it, or the rarest words if there are many.

@@ -101,7 +101,8 @@ fn header(candidate: &Candidate, folder: &str, line: usize, is_cut: bool) -> Str
         header.push_str(", in part");
     }
     if let Some(wing) = &candidate.elsewhere {
-        header.push_str(&format!(", from another project, {}", quoted(wing)));
+        header.push_str(", from another project, ");
+        header.push_str(&quoted(wing));
     }
     header.push_str(", ");
     header.push_str(&place(candidate, folder, line));

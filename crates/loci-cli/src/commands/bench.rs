@@ -1,10 +1,6 @@
 //! `loci bench`: measures search and hooks through the same code that users run.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-
 use loci_bench::HookOptions;
-use loci_palace::Error;
 
 use crate::args::{BenchHooksArguments, RetrievalArguments};
 use crate::failure::Result;
@@ -34,32 +30,13 @@ pub(crate) fn hooks(arguments: &BenchHooksArguments, session: &Session<'_>) -> R
     let options = HookOptions {
         limit: arguments.limit,
         prompts: arguments.prompts.clone(),
+        details: arguments.details.clone(),
     };
-    let created = arguments.details.as_ref().map(|path| {
-        let file = File::create(path).map_err(|error| Error::io("cannot create", path, error))?;
-        Ok::<_, Error>((path, BufWriter::new(file)))
-    });
-    let mut details = created.transpose()?;
-    let mut failed = None;
     let bar = session.printer.steps();
-    let report = loci_bench::measure(
-        &arguments.dataset,
-        &options,
-        &mut |progress| {
-            bar.set_length(progress.total as u64);
-            bar.set_position(progress.done as u64);
-        },
-        &mut |row| {
-            if let Some((_, file)) = &mut details {
-                let line = serde_json::to_string(row).unwrap_or_default();
-                failed = writeln!(file, "{line}").err().or(failed.take());
-            }
-        },
-    )?;
+    let report = loci_bench::measure(&arguments.dataset, &options, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    })?;
     bar.finish_and_clear();
-    if let Some((path, mut file)) = details {
-        let written = failed.map_or_else(|| file.flush(), Err);
-        written.map_err(|error| Error::io("cannot write", path, error))?;
-    }
     Reply::new(&report, report.to_text())
 }

@@ -265,7 +265,7 @@ pub(crate) fn told(dir: &Dir, folder: &Path, session: &str) -> String {
 fn hooks_of_one_project_never_show_what_another_of_its_name_has() {
     let dir = Dir::new();
     let config = "[hooks]\nother_wings = false\n";
-    put(&dir, "home/.config/loci/config.toml", config.to_owned());
+    put(&dir, "home/.config/loci/config.toml", config);
     let (a, b) = two(&dir);
     for (folder, text) in [(&a, ALPHA), (&b, BETA)] {
         let name = folder

@@ -191,6 +191,12 @@ pub const TEXT_COPIES: &[TextCopy] = &[
     ),
     row(
         State,
+        "hooks/log.jsonl",
+        "what was added to prompts: beginnings of prompts, ids",
+        Removed,
+    ),
+    row(
+        State,
         "hooks/*",
         "notes of hooks: ids, hashes, counts",
         NoText,

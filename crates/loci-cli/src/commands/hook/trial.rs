@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Re
     };
     let config = Config::of_user()?.hooks.unwrap_or_default();
     let candidates = choose(
-        &palace,
+        palace,
         &Prompt {
             text,
             wing: Some(&wing),
