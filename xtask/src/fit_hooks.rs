@@ -146,9 +146,8 @@ fn fold_of(row: &HookRow) -> usize {
 fn learn(rows: &[&HookRow]) -> Weights {
     let drawers = rows.iter().flat_map(|row| {
         let weight = match row.kind {
-            AskedKind::Help => 1.0,
+            AskedKind::Help | AskedKind::Junk => 1.0,
             AskedKind::Cross => 2.0,
-            AskedKind::Junk => 1.0,
         };
         let considered = row.considered.iter();
         considered.map(move |drawer| (drawer.inputs.map(f64::from), drawer.is_evidence, weight))
@@ -156,7 +155,7 @@ fn learn(rows: &[&HookRow]) -> Weights {
     let drawers: Vec<Example> = drawers.collect();
     let mut used = [true; INPUTS];
     loop {
-        let weights = regress(&drawers, &used);
+        let weights = regress(&drawers, used);
         let negative = (1..INPUTS).filter(|at| *at != LENGTH && weights[*at] < 0.0);
         let negative: Vec<usize> = negative.collect();
         if negative.is_empty() {
@@ -172,7 +171,7 @@ fn learn(rows: &[&HookRow]) -> Weights {
 type Example = (Weights, bool, f64);
 
 /// Newton's method for the logistic loss with a ridge.
-fn regress(drawers: &[Example], used: &[bool; INPUTS]) -> Weights {
+fn regress(drawers: &[Example], used: [bool; INPUTS]) -> Weights {
     let mut weights = [0.0; INPUTS];
     for _ in 0..ITERATIONS {
         let mut slope = [0.0; INPUTS];
@@ -214,8 +213,9 @@ fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
     for i in 0..INPUTS {
         for j in i + 1..INPUTS {
             let factor = matrix[j][i] / matrix[i][i];
-            for k in i..INPUTS {
-                matrix[j][k] -= factor * matrix[i][k];
+            let row = matrix[i];
+            for (cell, above) in matrix[j].iter_mut().zip(row) {
+                *cell -= factor * above;
             }
             right[j] -= factor * right[i];
         }
