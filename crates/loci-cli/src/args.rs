@@ -498,6 +498,18 @@ pub(crate) enum BenchCommand {
     /// everyday prompts
     #[command(after_help = BENCH)]
     Hooks(BenchHooksArguments),
+    /// Measure what a wake-up tells about invented projects
+    #[command(after_help = BENCH_WAKE_UP)]
+    WakeUp(BenchWakeUpArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchWakeUpArguments {
+    /// The directory of the data set, with the files 01.json, 02.json and so on
+    pub(crate) directory: PathBuf,
+    /// Write one line per project to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) details: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -695,6 +707,13 @@ Examples:
   loci bench retrieval locomo10.json
   loci bench retrieval locomo10.json --limit 200 --json
   loci bench retrieval longmemeval_s.json --details questions.jsonl --embedder minilm";
+
+const BENCH_WAKE_UP: &str = "\
+Examples:
+  loci bench wake-up crates/loci-bench/data/wake-up
+  loci bench wake-up crates/loci-bench/data/wake-up --details projects.jsonl
+
+Files with odd numbers are for tuning; the others are only measured.";
 
 const QUERY: &str = "\
 Examples:

@@ -81,6 +81,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Model(command) => model::run(command, session),
         Command::Bench(BenchCommand::Retrieval(arguments)) => bench::retrieval(arguments, session),
         Command::Bench(BenchCommand::Hooks(arguments)) => bench::hooks(arguments, session),
+        Command::Bench(BenchCommand::WakeUp(arguments)) => bench::wake_up(arguments, session),
         Command::Demo => demo::run(session),
         Command::Completions(arguments) => completions::run(arguments),
     }

@@ -1,12 +1,13 @@
-//! `loci bench`: measures search and hooks through the same code that users run.
+//! `loci bench`: measures search, hooks and wake-up through the same code that users run.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::path::Path;
 
 use loci_bench::HookOptions;
 use loci_palace::Error;
 
-use crate::args::{BenchHooksArguments, RetrievalArguments};
+use crate::args::{BenchHooksArguments, BenchWakeUpArguments, RetrievalArguments};
 use crate::failure::Result;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -35,12 +36,7 @@ pub(crate) fn hooks(arguments: &BenchHooksArguments, session: &Session<'_>) -> R
         limit: arguments.limit,
         prompts: arguments.prompts.clone(),
     };
-    let created = arguments.details.as_ref().map(|path| {
-        let file = File::create(path).map_err(|error| Error::io("cannot create", path, error))?;
-        Ok::<_, Error>((path, BufWriter::new(file)))
-    });
-    let mut details = created.transpose()?;
-    let mut failed = None;
+    let mut details = Details::create(arguments.details.as_deref())?;
     let bar = session.printer.steps();
     let report = loci_bench::measure(
         &arguments.dataset,
@@ -49,17 +45,60 @@ pub(crate) fn hooks(arguments: &BenchHooksArguments, session: &Session<'_>) -> R
             bar.set_length(progress.total as u64);
             bar.set_position(progress.done as u64);
         },
-        &mut |row| {
-            if let Some((_, file)) = &mut details {
-                let line = serde_json::to_string(row).unwrap_or_default();
-                failed = writeln!(file, "{line}").err().or(failed.take());
-            }
-        },
+        &mut |row| details.write(row),
     )?;
     bar.finish_and_clear();
-    if let Some((path, mut file)) = details {
-        let written = failed.map_or_else(|| file.flush(), Err);
-        written.map_err(|error| Error::io("cannot write", path, error))?;
-    }
+    details.finish()?;
     Reply::new(&report, report.to_text())
+}
+
+pub(crate) fn wake_up(arguments: &BenchWakeUpArguments, session: &Session<'_>) -> Result<Reply> {
+    let mut details = Details::create(arguments.details.as_deref())?;
+    let bar = session.printer.steps();
+    let report = loci_bench::measure_wake_up(
+        &arguments.directory,
+        &mut |progress| {
+            bar.set_length(progress.total as u64);
+            bar.set_position(progress.done as u64);
+        },
+        &mut |row| details.write(row),
+    )?;
+    bar.finish_and_clear();
+    details.finish()?;
+    Reply::new(&report, report.to_text())
+}
+
+/// A file with one line of JSON for each row, if one is wanted.
+struct Details<'a> {
+    file: Option<(&'a Path, BufWriter<File>)>,
+    failed: Option<std::io::Error>,
+}
+
+impl<'a> Details<'a> {
+    fn create(path: Option<&'a Path>) -> Result<Self> {
+        let create = |path: &'a Path| {
+            let file = File::create(path).map_err(|error| Error::io("cannot create", path, error));
+            file.map(|file| (path, BufWriter::new(file)))
+        };
+        Ok(Self {
+            file: path.map(create).transpose()?,
+            failed: None,
+        })
+    }
+
+    fn write(&mut self, row: &impl serde::Serialize) {
+        if let Some((_, file)) = &mut self.file {
+            let line = serde_json::to_string(row).unwrap_or_default();
+            let error = writeln!(file, "{line}").err();
+            self.failed = error.or(self.failed.take());
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        if let Some((path, mut file)) = self.file {
+            let written = self.failed.map_or_else(|| file.flush(), Err);
+            written.map_err(|error| Error::io("cannot write", path, error))?;
+        }
+        Ok(())
+    }
 }
