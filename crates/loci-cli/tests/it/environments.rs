@@ -35,6 +35,7 @@ const RUNS: &[(&str, i32)] = &[
     ("get a", 0),
     ("list --recent", 0),
     ("update a Alice_moved_to_Nice.", 0),
+    ("pin a", 0),
     ("search where_did_Alice_move_last_week", 0),
     ("why-not a where_did_Bob_stay", 0),
     ("query Alice", 0),

@@ -505,7 +505,7 @@ pub(super) const RECORDS: &[&str] = &[
 /// Parts of a path that say that a file was written by others or is not meant.
 #[rustfmt::skip]
 pub(super) const FOREIGN: &[&str] = &[
-    "vendor", "vendors", "vendored", "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "upstream", "node_modules", "site-packages", "deps", "submodules", "fixtures", "fixture", "testdata", "test", "tests", "spec", "specs", "__tests__", "examples", "example", "samples", "sample", "template", "templates", "archetypes", "themes", "theme", "dist", "build", "target", "public", "out", "generated", "gen", "logs", "log", "legal", "licenses", "copied", "mirror", "archive", "archives", "quotes", "content", "assets", "locales", "i18n", "l10n",
+    "vendor", "vendors", "vendored", "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "upstream", "node_modules", "site-packages", "deps", "submodules", "fixtures", "fixture", "testdata", "test", "tests", "spec", "specs", "__tests__", "examples", "example", "samples", "sample", "template", "templates", "archetypes", "themes", "theme", "dist", "build", "target", "public", "out", "generated", "gen", "logs", "log", "legal", "licenses", "copied", "mirror", "archive", "archives", "quotes", "refs", "references", "papers", "literature", "clippings", "competitors", "press", "wiki", "mail", "mails", "letters", "correspondence", "standards", "content", "assets", "locales", "i18n", "l10n",
 ];
 
 /// The folders of a project, from its top, in which decisions and minutes usually are.

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use loci_core::{DrawerRef, Error, Result, Warning};
-use loci_recall::date_of;
+use loci_core::clock::now_ms;
+use loci_core::{DrawerRef, Error, Fact, Result, Warning};
 
 use super::compose::{Piece, Section, cut_to};
 use super::excerpt::{cut, excerpt};
 use super::identity::IDENTITY;
 use super::notes::Note;
+use super::place::Wings;
 use super::read::{Mark, Read};
-use super::records::{Chunk, Record};
+use super::records::{Chunk, Record, date_in};
 use super::revise::revise;
-use super::statement::{Kind, Recognised, Statement};
+use super::statement::{Ended, Kind, Recognised, Statement};
 use super::talk::Session;
 use super::topic::Topic;
 use super::turns::{is_conversation, order_of, turns_of};
@@ -35,7 +36,6 @@ const FEW: usize = 3;
 const FACTS_READ: u64 = 500;
 const IDENTITY_LINES: usize = 20;
 const IDENTITY_CHARACTERS: usize = 1_500;
-const MOST_PLACE: usize = 60;
 const MOST_TITLE: usize = 40;
 
 impl Palace {
@@ -63,7 +63,8 @@ impl Palace {
             .iter()
             .filter_map(|(_, piece)| piece.id.clone())
             .collect();
-        let stated = stated(&drawers, &wings, &seen);
+        let facts = self.read_facts(request)?;
+        let stated = stated(&drawers, &wings, &seen, facts.ended());
         let is_new = stated.pieces.len() < FEW;
         scored.extend(stated.pieces);
         scored.extend(self.diary_pieces(
@@ -72,7 +73,7 @@ impl Palace {
             &stated.settled,
             is_new,
         )?);
-        scored.extend(self.fact_pieces(request, &drawers, &stated.topics)?);
+        scored.extend(facts.pieces(&drawers, &stated.topics));
         // Stable: of equal scores, the order above.
         scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let mut pieces: Vec<Piece> = self.identity_piece(request.budget)?.into_iter().collect();
@@ -116,62 +117,33 @@ impl Palace {
         Ok(tops)
     }
 
-    /// The facts that hold now about the wing, the agent, or a thing that the wing mentions.
-    fn fact_pieces(
-        &self,
-        request: &Request,
-        drawers: &[Read],
-        topics: &[Topic],
-    ) -> Result<Vec<(f32, Piece)>> {
-        let mut found = Vec::new();
+    /// All facts of a palace that has few, and those about the wing and the agent.
+    fn read_facts(&self, request: &Request) -> Result<Facts> {
+        let mut facts = Facts::default();
         for entity in [&request.wing, &request.agent].into_iter().flatten() {
-            found.extend(self.facts_of(Some(entity.clone()))?);
+            facts.own.extend(self.facts_of(Some(entity.clone()))?);
         }
         let is_small = match self.kept_relations() {
             Ok(relations) => relations.counts()?.0 <= FACTS_READ,
             Err(_) => false,
         };
-        if is_small && !drawers.is_empty() {
-            let is_read = |source: &DrawerRef| drawers.iter().any(|drawer| drawer.id == source.id);
-            let is_mentioned = |name: &str| {
-                let name = Topic::of(name);
-                name.len() > 0 && topics.iter().any(|topic| topic.contains(&name))
-            };
-            found.extend(
-                self.facts_of(None)?
-                    .into_iter()
-                    .filter(|fact| match &fact.source {
-                        Some(source) => is_read(source),
-                        None => is_mentioned(&fact.subject),
-                    }),
-            );
+        if is_small {
+            let now = now_ms();
+            let all = self.facts_of(None)?.into_iter();
+            (facts.others, facts.ended) = all.partition(|fact| fact.holds_at(now));
         }
-        let mut told = HashSet::new();
-        found.retain(|fact| told.insert(fact.id.clone()));
-        let pieces = found.into_iter().take(MOST_FACTS).map(|fact| {
-            let since = match &fact.valid_from {
-                Some(from) => format!(" (since {from})"),
-                None => String::new(),
-            };
-            let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
-            let piece = Piece {
-                section: Section::Facts,
-                id: None,
-                text: format!("- {}{since}", excerpt(&said)),
-            };
-            (1.35, piece)
-        });
-        Ok(pieces.collect())
+        Ok(facts)
     }
 
-    /// The facts that hold now, of an entity or of all.
-    fn facts_of(&self, entity: Option<String>) -> Result<Vec<loci_core::Fact>> {
+    /// The facts of an entity that hold now, or all facts.
+    fn facts_of(&self, entity: Option<String>) -> Result<Vec<Fact>> {
         let limit = if entity.is_some() {
             MOST_FACTS
         } else {
             FACTS_READ as usize
         };
         let request = facts::query::Request {
+            ended: entity.is_none(),
             selector: Selector {
                 entity,
                 ..Selector::default()
@@ -226,89 +198,6 @@ impl Palace {
     }
 }
 
-/// What the places of drawers are named after.
-struct Wings<'a> {
-    wing: Option<&'a str>,
-    tops: Vec<String>,
-}
-
-impl Wings<'_> {
-    /// The path of a file from the top of its project.
-    fn path<'a>(&self, source: &'a str) -> &'a str {
-        let below = |top: &String| {
-            source
-                .strip_prefix(top.as_str())
-                .and_then(|path| path.strip_prefix('/'))
-        };
-        self.tops
-            .iter()
-            .filter_map(below)
-            .min_by_key(|path| path.len())
-            .unwrap_or(source)
-    }
-
-    /// The line of a drawer: where it is from, and the text.
-    fn line(&self, drawer: &Read, place: &str, text: &str) -> String {
-        let wing = match (self.wing, drawer.metadata.get_str("wing")) {
-            (None, Some(wing)) => wing,
-            _ => "",
-        };
-        let parts: Vec<&str> = [wing, place]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let about = cut(&parts.join(", "), 1, MOST_PLACE);
-        format!("- {text} ({about})")
-    }
-
-    /// Where a drawer is from: a file with its line, a session, a diary entry or a note.
-    fn place(&self, drawer: &Read, text: &str, titles: &HashMap<&str, String>) -> String {
-        let day = drawer.moment.map(date_of).unwrap_or_default();
-        let day = day.get(..10).unwrap_or_default();
-        let of_day = |what: &str| {
-            if day.is_empty() {
-                what.to_owned()
-            } else {
-                format!("{what} of {day}")
-            }
-        };
-        let source = drawer.source();
-        if is_conversation(&drawer.metadata) {
-            let title = titles.get(source).map_or("session", String::as_str);
-            return if day.is_empty() {
-                title.to_owned()
-            } else {
-                format!("{title}, {day}")
-            };
-        }
-        if source.is_empty() {
-            let in_diary = drawer.metadata.get_str("room") == Some(DIARY_ROOM);
-            return of_day(if in_diary { "diary" } else { "note" });
-        }
-        let path = self.path(source);
-        match drawer.metadata.get("start_line") {
-            Some(loci_core::MetaValue::Int(start)) => {
-                let start = start.saturating_add(line_of(&drawer.text, text));
-                format!("{path}:{start}")
-            }
-            _ => path.to_owned(),
-        }
-    }
-}
-
-/// The number of lines before the first one that contains the end of a statement.
-fn line_of(text: &str, statement: &str) -> i64 {
-    let end: String = statement
-        .trim_end_matches(['…', ' '])
-        .chars()
-        .rev()
-        .take(16)
-        .collect();
-    let end: String = end.chars().rev().collect();
-    let at = text.lines().position(|line| line.contains(end.trim()));
-    at.and_then(|at| i64::try_from(at).ok()).unwrap_or_default()
-}
-
 /// The pinned drawers, then the important ones, the newest first.
 fn marked(drawers: &[Read], wings: &Wings<'_>) -> Vec<(f32, Piece)> {
     let mut marked: Vec<&Read> = drawers
@@ -340,6 +229,63 @@ fn marked(drawers: &[Read], wings: &Wings<'_>) -> Vec<(f32, Piece)> {
     pieces.collect()
 }
 
+/// The facts that a wake-up considers.
+#[derive(Default)]
+struct Facts {
+    /// About the wing and the agent.
+    own: Vec<Fact>,
+    /// All others that hold now.
+    others: Vec<Fact>,
+    ended: Vec<Fact>,
+}
+
+impl Facts {
+    /// What the ended facts said, without the words of those that hold now.
+    fn ended(&self) -> Vec<Ended> {
+        let mut now = Topic::default();
+        for fact in self.own.iter().chain(&self.others) {
+            now.add(&Topic::of(&fact.object));
+        }
+        let ended = self.ended.iter().filter_map(|fact| {
+            let mut topic = Topic::of(&fact.object);
+            topic.without(&now);
+            let until = fact.valid_to.clone()?;
+            (topic.len() > 0).then_some(Ended { topic, until })
+        });
+        ended.collect()
+    }
+
+    /// The facts that hold now about the wing, the agent, or a thing that the wing mentions.
+    fn pieces(self, drawers: &[Read], topics: &[Topic]) -> Vec<(f32, Piece)> {
+        let is_read = |source: &DrawerRef| drawers.iter().any(|drawer| drawer.id == source.id);
+        let is_mentioned = |name: &str| {
+            let name = Topic::of(name);
+            name.len() > 0 && topics.iter().any(|topic| topic.contains(&name))
+        };
+        let others = self.others.into_iter().filter(|fact| match &fact.source {
+            Some(source) => is_read(source),
+            None => is_mentioned(&fact.subject),
+        });
+        let mut told = HashSet::new();
+        let found = self.own.into_iter().chain(others);
+        let found = found.filter(|fact| told.insert(fact.id.clone()));
+        let pieces = found.take(MOST_FACTS).map(|fact| {
+            let since = match &fact.valid_from {
+                Some(from) => format!(" (since {from})"),
+                None => String::new(),
+            };
+            let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
+            let piece = Piece {
+                section: Section::Facts,
+                id: None,
+                text: format!("- {}{since}", excerpt(&said)),
+            };
+            (1.35, piece)
+        });
+        pieces.collect()
+    }
+}
+
 /// A text without the sentences that no longer hold.
 fn without(text: &str, settled: &[String]) -> String {
     let mut text = text.to_owned();
@@ -359,8 +305,16 @@ struct Stated {
 }
 
 /// What conversations, notes, diary entries and records say.
-fn stated(drawers: &[Read], wings: &Wings<'_>, seen: &HashSet<String>) -> Stated {
-    let mut recognised = Recognised::default();
+fn stated(
+    drawers: &[Read],
+    wings: &Wings<'_>,
+    seen: &HashSet<String>,
+    ended: Vec<Ended>,
+) -> Stated {
+    let mut recognised = Recognised {
+        ended,
+        ..Recognised::default()
+    };
     let mut sessions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, drawer) in drawers.iter().enumerate() {
@@ -509,7 +463,8 @@ fn recognise_files(
             .filter_map(|at| Some((*at, drawers.get(*at)?)))
             .collect();
         chunks.sort_by_key(|(_, drawer)| order_of(&drawer.metadata));
-        let moment = chunks.iter().filter_map(|(_, drawer)| drawer.moment).max();
+        let dated = chunks.iter().filter_map(|(_, drawer)| drawer.moment).max();
+        let moment = date_in(source).or(dated);
         let status = chunks
             .iter()
             .find_map(|(_, drawer)| drawer.metadata.get_str("status"));

@@ -3,8 +3,8 @@
 use super::cues::{Cue, Label};
 use super::lexicon::{Cues, label_of};
 use super::prose::{Line, lines, sentences};
+use super::score::{has_name, is_rule};
 use super::statement::{About, Evidence, Kind, Recognised, Revision, Statement, one_line};
-use super::talk::{has_name, is_rule};
 use super::topic::Topic;
 
 /// A note with at most this many characters is one statement.
@@ -44,6 +44,7 @@ impl Note<'_> {
         {
             into.revisions.push(Revision {
                 unit,
+                turn: 0,
                 moment: self.moment,
                 topic: Topic::of(self.text),
             });

@@ -3,6 +3,21 @@
 
 use super::lexicon::is_ideograph;
 
+/// Lines that begin a mail.
+const MAIL: [&str; 11] = [
+    "From: ",
+    "Subject: ",
+    "Von: ",
+    "Betreff: ",
+    "От: ",
+    "Тема: ",
+    "De: ",
+    "Asunto: ",
+    "Objet : ",
+    "发件人",
+    "主题：",
+];
+
 /// A line of prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
@@ -38,6 +53,10 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
         if matches!(line, "---" | "+++") && (number == 0 || is_front) {
             is_front = !is_front;
             continue;
+        }
+        // What follows the head of a mail was written by others.
+        if MAIL.iter().any(|mark| line.starts_with(mark)) {
+            break;
         }
         let is_indented = raw.starts_with("    ") || raw.starts_with('\t');
         if is_front || line.is_empty() || is_indented && !begins_item(line) || !is_prose(line) {

@@ -250,3 +250,42 @@ fn mark_of(metadata: &Metadata) -> Mark {
         _ => Mark::None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use loci_core::{Batch, MetadataPatch};
+    use serde_json::json;
+
+    use super::*;
+    use crate::palace::OpenOptions;
+
+    #[test]
+    fn a_large_wing_is_read_in_a_bounded_number_of_drawers() {
+        let directory = tempfile::tempdir().unwrap();
+        let palace =
+            Palace::open(&directory.path().join("palace"), &OpenOptions::create()).unwrap();
+        let drawers = palace.collection("drawers", true).unwrap();
+        for part in 0..10 {
+            let numbers: Vec<usize> = (part * 300..(part + 1) * 300).collect();
+            let metadata = numbers.iter().map(|number| {
+                let json = match number % 3 {
+                    0 => json!({"wing": "w", "source_file": format!("/w/{number}.md"), "start_line": 1}),
+                    1 => json!({
+                        "wing": "w", "source_file": format!("/talks/{}.jsonl", number / 60),
+                        "exchange": 1 + number % 60 / 3, "part": 1, "start_line": number,
+                    }),
+                    _ => json!({"wing": "w", "pinned": true}),
+                };
+                MetadataPatch::from_json(&json).unwrap()
+            });
+            let texts = numbers.iter().map(|number| format!("text {number}"));
+            let ids = numbers.iter().map(|number| number.to_string());
+            let batch = Batch::new(ids).documents(texts).metadatas(metadata);
+            drawers.add(&batch).unwrap();
+        }
+        let most = NEWEST + MARKED + SESSIONS + OF_ALL_SESSIONS + OF_ONE_SESSION + RECORDS;
+        let read = palace.read_for_wake_up(Some("w"), &mut Vec::new()).unwrap();
+        assert!(read.len() > NEWEST, "{}", read.len());
+        assert!(read.len() <= most, "{} of at most {most}", read.len());
+    }
+}

@@ -4,7 +4,7 @@
 use super::cues::{Cue, FOREIGN, Label, NOT_IN_FORCE, RECORDS, STATUS};
 use super::lexicon::{Cues, label_of, lowered};
 use super::prose::{Line, lines, sentences, word_count};
-use super::statement::{About, Kind, MOST_CHARACTERS, Recognised, Statement, one_line};
+use super::statement::{About, Kind, MOST_CHARACTERS, Recognised, Revision, Statement, one_line};
 use super::topic::Topic;
 
 /// Maximum number of statements of one file.
@@ -193,6 +193,14 @@ impl Record<'_> {
             told
         };
         let topic = Topic::of(&told);
+        if cues.has(Cue::Change) {
+            into.revisions.push(Revision {
+                unit,
+                turn: 0,
+                moment: self.moment,
+                topic: topic.clone(),
+            });
+        }
         into.statements.push(Statement {
             kind,
             text: one_line(&told),
@@ -225,6 +233,17 @@ impl Record<'_> {
                         .is_some_and(|(_, state)| is_off(state))
             })
     }
+}
+
+/// The date in the name of a file, such as `2026-01-13.md`, in milliseconds since 1970.
+pub(super) fn date_in(path: &str) -> Option<i64> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let starts = name
+        .char_indices()
+        .filter_map(|(at, _)| name.get(at..at + 10));
+    let mut dates = starts.filter_map(|day| day.parse::<jiff::civil::Date>().ok());
+    let midnight = dates.next()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(midnight.timestamp().as_millisecond())
 }
 
 fn is_decision_path(path: &str) -> bool {

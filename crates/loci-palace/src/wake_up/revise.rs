@@ -1,6 +1,8 @@
 //! Leaves out what no longer holds: statements that a later one replaces, tasks that were done, and
 //! what is said twice.
 
+use loci_recall::date_of;
+
 use super::statement::{Evidence, Kind, Recognised, Statement};
 
 /// From this weight on, a later statement is about the same thing.
@@ -33,20 +35,36 @@ impl Recognised {
     fn is_replaced(&self, earlier: &Statement) -> bool {
         let is_revised = matches!(earlier.kind, Kind::Decision | Kind::Note | Kind::Request)
             && self.revisions.iter().any(|revision| {
-                revision.unit != earlier.about.unit
-                    && revision.moment > earlier.moment
-                    && self
-                        .frequencies
-                        .shared(&earlier.about.topic, &revision.topic)
-                        >= SAME
+                let shared = self
+                    .frequencies
+                    .shared(&earlier.about.topic, &revision.topic);
+                if revision.unit == earlier.about.unit {
+                    return revision.turn > earlier.about.turn && shared >= SAME;
+                }
+                // A file without a date is neither earlier nor later.
+                earlier.moment > 0 && revision.moment > earlier.moment && shared >= SAME
             });
         is_revised
+            || self.is_ended(earlier)
             || self.statements.iter().any(|later| {
-                let is_later =
-                    (later.moment, later.about.unit) > (earlier.moment, earlier.about.unit);
+                let is_dated = (later.moment > 0) == (earlier.moment > 0);
+                let is_later = is_dated
+                    && (later.moment, later.about.unit) > (earlier.moment, earlier.about.unit);
                 is_later
                     && later.about.unit != earlier.about.unit
                     && (self.replaces(later, earlier) || self.repeats(later, earlier))
+            })
+    }
+
+    /// Whether a decision says what a fact said that has ended since.
+    fn is_ended(&self, earlier: &Statement) -> bool {
+        let day = date_of(earlier.moment);
+        earlier.kind == Kind::Decision
+            && earlier.moment > 0
+            && self.ended.iter().any(|ended| {
+                let shared = earlier.about.topic.common(&ended.topic);
+                let is_before = day.get(..10).unwrap_or_default() <= ended.until.as_str();
+                is_before && shared > 0 && shared * 2 >= ended.topic.len().min(4)
             })
     }
 
@@ -107,9 +125,10 @@ impl Recognised {
     fn shows(&self, evidence: &Evidence, task: &Statement) -> bool {
         let about = &task.about;
         if evidence.unit == about.unit {
-            return evidence.turn > about.turn && evidence.is_users;
+            let shared = self.frequencies.shared(&about.topic, &evidence.topic);
+            return evidence.turn > about.turn && (evidence.is_users || shared >= 1.0);
         }
-        if evidence.moment <= task.moment {
+        if evidence.moment <= task.moment || task.moment == 0 {
             return false;
         }
         let in_sentence = self.frequencies.shared(&about.topic, &evidence.topic);

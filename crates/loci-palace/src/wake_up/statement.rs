@@ -71,8 +71,17 @@ pub(super) struct Evidence {
 #[derive(Debug, Clone)]
 pub(super) struct Revision {
     pub(super) unit: usize,
+    pub(super) turn: usize,
     pub(super) moment: i64,
     pub(super) topic: Topic,
+}
+
+/// What a fact said until it ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) topic: Topic,
+    /// The last day on which it held.
+    pub(super) until: String,
 }
 
 /// Everything that was recognised.
@@ -81,6 +90,7 @@ pub(super) struct Recognised {
     pub(super) statements: Vec<Statement>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) revisions: Vec<Revision>,
+    pub(super) ended: Vec<Ended>,
     /// The words of each session or note.
     pub(super) units: Vec<Topic>,
     pub(super) frequencies: Frequencies,

@@ -54,6 +54,11 @@ impl Topic {
         other.0.is_subset(&self.0)
     }
 
+    /// Removes the words of another text.
+    pub(super) fn without(&mut self, other: &Self) {
+        self.0.retain(|word| !other.0.contains(word));
+    }
+
     /// Number of words that two texts share.
     pub(super) fn common(&self, other: &Self) -> usize {
         self.0.intersection(&other.0).count()

@@ -35,9 +35,8 @@ fn role_of(metadata: &Metadata) -> Option<Speaker> {
         .get_str("role")
         .or_else(|| metadata.get_str("speaker"))?;
     match role.to_ascii_lowercase().as_str() {
-        "user" | "human" => Some(Speaker::User),
         "assistant" | "ai" | "model" => Some(Speaker::Assistant),
-        // A person with a name.
+        // The user, or a person with a name.
         _ => Some(Speaker::User),
     }
 }
@@ -53,7 +52,11 @@ pub(super) fn turns_of(text: &str, metadata: &Metadata, drawer: usize) -> Vec<Tu
     let mut turns: Vec<(Option<Speaker>, String)> = Vec::new();
     let mut is_after_gap = true;
     for line in text.lines() {
-        if let Some(speaker) = is_after_gap.then(|| mark_of(line)).flatten() {
+        if let Some(mark) = is_after_gap.then(|| mark_of(line)).flatten() {
+            let speaker = match mark {
+                Mark::Spoken(speaker) => Some(speaker),
+                Mark::Unspoken => None,
+            };
             turns.push((speaker, String::new()));
         } else if let Some((_, words)) = turns.last_mut()
             && words.len() < MOST_BYTES
@@ -69,22 +72,21 @@ pub(super) fn turns_of(text: &str, metadata: &Metadata, drawer: usize) -> Vec<Tu
     spoken.filter(|turn| !turn.text.is_empty()).collect()
 }
 
-/// The line before the words of a speaker in a mined exchange. `Some(None)` is the mark of something
-/// that nobody says.
-fn mark_of(line: &str) -> Option<Option<Speaker>> {
+/// The line before a part of a mined exchange.
+enum Mark {
+    Spoken(Speaker),
+    /// A thought, or the call or output of a tool.
+    Unspoken,
+}
+
+fn mark_of(line: &str) -> Option<Mark> {
     let name = line.strip_suffix(':')?;
     let name = name.strip_suffix(" (continued)").unwrap_or(name);
     match name {
-        "User" => Some(Some(Speaker::User)),
-        "Assistant" => Some(Some(Speaker::Assistant)),
-        "Assistant (thinking)" | "System" | "Summary" => Some(None),
-        _ if ["Tool call", "Tool output", "Tool"]
-            .iter()
-            .any(|mark| name.starts_with(mark)) =>
-        {
-            Some(None)
-        }
-        _ => None,
+        "User" => Some(Mark::Spoken(Speaker::User)),
+        "Assistant" => Some(Mark::Spoken(Speaker::Assistant)),
+        "Assistant (thinking)" | "System" | "Summary" => Some(Mark::Unspoken),
+        _ => name.starts_with("Tool ").then_some(Mark::Unspoken),
     }
 }
 
