@@ -59,6 +59,7 @@ const RUNS: &[(&str, i32)] = &[
     ("diary write today_was_quiet --agent reviewer", 0),
     ("diary read --agent reviewer", 0),
     ("wake-up", 0),
+    ("bench wake-up @/missing", 2),
     ("links add people/homes people/work", 0),
     ("wings", 0),
     ("wings split people", 0),

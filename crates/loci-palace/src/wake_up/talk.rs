@@ -34,17 +34,19 @@ impl Session {
         *into.titles.entry(self.title.to_lowercase()).or_default() += 1;
         let mut context = Topic::default();
         let mut changes = false;
-        for (at, turn) in self.turns.iter().enumerate() {
-            let text = without_quotations(&turn.text);
-            let parts = Sentence::all(&text);
-            self.note_evidence(at, &parts, unit, into);
-            if turn.speaker == Speaker::Assistant {
+        let texts: Vec<String> = self
+            .turns
+            .iter()
+            .map(|turn| without_quotations(&turn.text))
+            .collect();
+        let cued: Vec<Vec<Sentence<'_>>> = texts.iter().map(|text| Sentence::all(text)).collect();
+        let turns = self.turns.iter().zip(&texts).zip(&cued).enumerate();
+        for (at, ((turn, text), parts)) in turns {
+            self.note_evidence(at, parts, unit, into);
+            if turn.speaker == Speaker::Assistant || is_draft(text, parts) {
                 continue;
             }
-            if is_draft(&text, &parts) {
-                continue;
-            }
-            let topic = Topic::of(&text);
+            let topic = Topic::of(text);
             context.add(&topic);
             let is_change = |part: &Sentence<'_>| part.cues.has(Cue::Change) && !part.is_question();
             if parts.iter().any(is_change) {
@@ -65,8 +67,8 @@ impl Session {
                 changes,
                 has_number: text.chars().any(|letter| letter.is_ascii_digit()),
             };
-            let answered = self.answered(at);
-            if let Some(statement) = self.agreed(at, &parts, &answered, &about) {
+            let answered = self.answered(at, &cued);
+            if let Some(statement) = self.agreed(at, parts, &answered, &about) {
                 if Cues::of(&statement.text).has(Cue::Change) {
                     into.revisions.push(Revision {
                         unit,
@@ -78,27 +80,25 @@ impl Session {
                 into.statements.push(statement);
             }
             into.statements
-                .extend(self.told(at, &parts, &answered, &about));
+                .extend(self.told(at, parts, &answered, &about));
         }
-        if self.has_orders() {
+        if self.has_orders(&cued) {
             self.outcome(unit, into);
         }
         self.request(unit, into);
     }
 
     /// Whether the user asks for anything but an explanation.
-    fn has_orders(&self) -> bool {
-        let users = self
-            .turns
-            .iter()
-            .filter(|turn| turn.speaker == Speaker::User);
-        users.map(|turn| Sentence::all(&turn.text)).any(|parts| {
+    fn has_orders(&self, cued: &[Vec<Sentence<'_>>]) -> bool {
+        let turns = self.turns.iter().zip(cued);
+        let mut users = turns.filter(|(turn, _)| turn.speaker == Speaker::User);
+        users.any(|(_, parts)| {
             let is_order = |part: &Sentence<'_>| {
                 !part.is_question()
                     && !part.is_idle()
                     && (word_count(part.words) > 1 || part.cues.agrees.is_some())
             };
-            !is_draft("…", &parts) && parts.iter().any(is_order)
+            !is_draft("…", parts) && parts.iter().any(is_order)
         })
     }
 
@@ -126,38 +126,29 @@ impl Session {
     }
 
     /// What a turn of the user may answer.
-    fn answered(&self, at: usize) -> Answered {
+    fn answered(&self, at: usize, cued: &[Vec<Sentence<'_>>]) -> Answered {
         let earlier = self.turns.get(..at).unwrap_or_default();
         let last = earlier
             .last()
             .filter(|turn| turn.speaker == Speaker::Assistant);
         let question = earlier
             .iter()
-            .rev()
-            .find(|turn| turn.speaker == Speaker::User);
-        let is_choice = |turn: &Turn| {
-            let parts = Sentence::all(&turn.text);
-            parts.iter().any(|part| {
-                part.cues.has(Cue::Choice) && (part.is_question() || word_count(part.words) <= 8)
-            })
+            .rposition(|turn| turn.speaker == Speaker::User)
+            .and_then(|place| cued.get(place));
+        let is_choice = |part: &Sentence<'_>| {
+            part.cues.has(Cue::Choice) && (part.is_question() || word_count(part.words) <= 8)
         };
-        let is_proposal = |turn: &Turn| {
-            let parts = Sentence::all(&turn.text);
-            parts
-                .iter()
-                .any(|part| part.cues.has(Cue::Proposal) || part.cues.has(Cue::Possible))
-        };
+        let is_proposal =
+            |part: &Sentence<'_>| part.cues.has(Cue::Proposal) || part.cues.has(Cue::Possible);
+        let before = at.checked_sub(1).and_then(|before| cued.get(before));
+        let here = cued.get(at).and_then(|parts| parts.first());
         Answered {
-            is_proposal: last.is_some_and(is_proposal),
+            is_proposal: last.is_some()
+                && before.is_some_and(|parts| parts.iter().any(is_proposal)),
             is_asked: last.is_some_and(|turn| turn.text.trim_end().ends_with(['?', '？'])),
-            is_choice: question.is_some_and(is_choice),
+            is_choice: question.is_some_and(|parts| parts.iter().any(is_choice)),
             is_first: earlier.is_empty(),
-            is_refused: self.turns.get(at).is_some_and(|turn| {
-                let parts = Sentence::all(&turn.text);
-                parts
-                    .first()
-                    .is_some_and(|first| first.cues.agrees == Some(false))
-            }),
+            is_refused: here.is_some_and(|first| first.cues.agrees == Some(false)),
         }
     }
 

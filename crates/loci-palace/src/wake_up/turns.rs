@@ -3,8 +3,11 @@
 use loci_core::{MetaValue, Metadata};
 
 /// Maximum number of bytes of a turn that are read. What a person says is short; what is longer was
-/// pasted.
+/// pasted. What an assistant says is long, and its beginning says most.
 const MOST_BYTES: usize = 2_000;
+const MOST_OF_ASSISTANT: usize = 800;
+/// Number of last turns of the assistant in a drawer that are read.
+const LAST_OF_ASSISTANT: usize = 2;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,16 @@ pub(super) fn turns_of(text: &str, metadata: &Metadata, drawer: usize) -> Vec<Tu
         }
         is_after_gap = line.trim().is_empty();
     }
+    let is_assistant = |speaker: &Option<Speaker>| *speaker == Some(Speaker::Assistant);
+    let reports = turns
+        .iter()
+        .filter(|(speaker, _)| is_assistant(speaker))
+        .count();
+    let mut report = 0;
+    turns.retain(|(speaker, _)| {
+        report += usize::from(is_assistant(speaker));
+        !is_assistant(speaker) || report + LAST_OF_ASSISTANT > reports
+    });
     let spoken = turns
         .into_iter()
         .filter_map(|(speaker, words)| Some(turn(speaker?, &words, drawer)));
@@ -114,9 +127,14 @@ fn quoted_turns(text: &str, drawer: usize) -> Vec<Turn> {
 }
 
 fn turn(speaker: Speaker, text: &str, drawer: usize) -> Turn {
+    let most = match speaker {
+        Speaker::User => MOST_BYTES,
+        Speaker::Assistant => MOST_OF_ASSISTANT,
+    };
+    let end = text.floor_char_boundary(most);
     Turn {
         speaker,
-        text: text.trim().to_owned(),
+        text: text.get(..end).unwrap_or(text).trim().to_owned(),
         drawer,
     }
 }
