@@ -107,7 +107,9 @@ impl Cues {
             }
         }
         for (beginning, cue) in &LEXICON.beginnings {
-            if first.starts_with(beginning) {
+            if first.as_bytes().first() == beginning.as_bytes().first()
+                && first.starts_with(beginning)
+            {
                 self.add(*cue, word);
             }
         }
@@ -156,6 +158,9 @@ pub(super) fn label_of(words: &str) -> Option<Label> {
 
 /// In lower case, with plain apostrophes.
 pub(super) fn lowered(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let small = |letter: char| if letter == '’' { '\'' } else { letter };
     text.chars()
         .map(small)

@@ -4,8 +4,8 @@ use loci_core::{MetaValue, Metadata};
 
 /// Maximum number of bytes of a turn that are read. What a person says is short; what is longer was
 /// pasted. What an assistant says is long, and its beginning says most.
-const MOST_BYTES: usize = 2_000;
-const MOST_OF_ASSISTANT: usize = 800;
+const MOST_BYTES: usize = 1_200;
+const MOST_OF_ASSISTANT: usize = 500;
 /// Number of last turns of the assistant in a drawer that are read.
 const LAST_OF_ASSISTANT: usize = 2;
 
