@@ -131,10 +131,15 @@ fn turn(speaker: Speaker, text: &str, drawer: usize) -> Turn {
         Speaker::User => MOST_BYTES,
         Speaker::Assistant => MOST_OF_ASSISTANT,
     };
-    let end = text.floor_char_boundary(most);
+    let cut = (0..=most.min(text.len())).rev();
+    let end = cut.into_iter().find(|end| text.is_char_boundary(*end));
     Turn {
         speaker,
-        text: text.get(..end).unwrap_or(text).trim().to_owned(),
+        text: text
+            .get(..end.unwrap_or_default())
+            .unwrap_or(text)
+            .trim()
+            .to_owned(),
         drawer,
     }
 }
