@@ -262,8 +262,7 @@ mod tests {
     #[test]
     fn a_large_wing_is_read_in_a_bounded_number_of_drawers() {
         let directory = tempfile::tempdir().unwrap();
-        let palace =
-            Palace::open(&directory.path().join("palace"), &OpenOptions::create()).unwrap();
+        let palace = Palace::open(directory.path().join("palace"), &OpenOptions::create()).unwrap();
         let drawers = palace.collection("drawers", true).unwrap();
         for part in 0..10 {
             let numbers: Vec<usize> = (part * 300..(part + 1) * 300).collect();
@@ -279,7 +278,7 @@ mod tests {
                 MetadataPatch::from_json(&json).unwrap()
             });
             let texts = numbers.iter().map(|number| format!("text {number}"));
-            let ids = numbers.iter().map(|number| number.to_string());
+            let ids = numbers.iter().map(ToString::to_string);
             let batch = Batch::new(ids).documents(texts).metadatas(metadata);
             drawers.add(&batch).unwrap();
         }
