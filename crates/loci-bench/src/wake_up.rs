@@ -68,7 +68,7 @@ fn files_of(directory: &Path) -> Result<Vec<(u32, PathBuf)>> {
 }
 
 fn measured(number: u32, project: &Project, place: &Path) -> Result<WakeUpRow> {
-    let palace = Palace::open(&place.join("palace"), &OpenOptions::create())?;
+    let palace = Palace::open(place.join("palace"), &OpenOptions::create())?;
     project.fill(&palace, place)?;
     let (answer, cpu_ms) = crate::clock::timed(|| {
         palace.wake_up(&wake_up::Request {

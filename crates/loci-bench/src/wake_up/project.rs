@@ -1,12 +1,13 @@
 //! A project of the data set, and how a palace is filled with it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use loci_files::{foreign, own};
 use loci_palace::{
     DEFAULT_COLLECTION, Error, Fact, MetaValue, Metadata, Meter, MineOptions, Palace, Reading,
     Result, Tree, add, mine,
@@ -74,8 +75,8 @@ pub(super) struct DoNotTell {
 
 impl Project {
     pub(super) fn read(file: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(file).map_err(|source| Error::io("cannot read", file, source))?;
+        let text = foreign::read_to_string(file)
+            .map_err(|source| Error::io("cannot read", file, source))?;
         serde_json::from_str(&text)
             .map_err(|error| Error::invalid(format!("`{}`", file.display()), error.to_string()))
     }
@@ -233,10 +234,10 @@ fn make(folder: &Path) -> Result<()> {
 /// Writes a file that was changed at a time.
 fn write(path: &Path, text: &str, changed: Option<&str>) -> Result<()> {
     let fail = |source| Error::io("cannot write", path, source);
-    fs::write(path, text).map_err(fail)?;
+    let mut file = own::create_new(path).map_err(fail)?;
+    file.write_all(text.as_bytes()).map_err(fail)?;
     let moment = changed.and_then(|changed| changed.parse::<Timestamp>().ok());
     if let Some(seconds) = moment.and_then(|moment| u64::try_from(moment.as_second()).ok()) {
-        let file = File::options().write(true).open(path).map_err(fail)?;
         let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         file.set_modified(changed).map_err(fail)?;
     }
