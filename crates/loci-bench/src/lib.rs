@@ -35,6 +35,7 @@ mod sample;
 mod store;
 mod text;
 mod together;
+mod wake_up;
 
 pub use collect::{Examined, Example, collect};
 pub use dataset::{Half, Kind};
@@ -46,3 +47,4 @@ pub use hooks::{
 };
 pub use report::{BaselineFigures, Category, Cost, HalfFigures, Percentiles, Report};
 pub use run::{Options, Progress, run};
+pub use wake_up::{WakeUpFigures, WakeUpReport, WakeUpRow, measure_wake_up};

@@ -139,6 +139,9 @@ pub(crate) enum Command {
     /// Change the text or metadata of a drawer
     #[command(after_help = UPDATE)]
     Update(UpdateArguments),
+    /// Pin drawers, so that a wake-up tells them first; without ids, list the pinned ones
+    #[command(after_help = PIN)]
+    Pin(PinArguments),
     /// Delete drawers, and their text from every file of the palace
     #[command(after_help = FORGET)]
     Forget(ForgetArguments),
@@ -290,11 +293,14 @@ pub(crate) struct AddArguments {
     /// Metadata as a flat JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<String>,
+    /// Pin the drawer, so that a wake-up tells it first
+    #[arg(long)]
+    pub(crate) pin: bool,
     /// Vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) vector: Option<PathBuf>,
     /// Only look for drawers with the same or nearly the same text; add nothing
-    #[arg(long, conflicts_with_all = ["id", "metadata", "vector", "source", "wing", "room"])]
+    #[arg(long, conflicts_with_all = ["id", "metadata", "pin", "vector", "source", "wing", "room"])]
     pub(crate) check: bool,
     /// Similarity from which a drawer counts as nearly the same, from 0 to 1
     #[arg(long, value_name = "N", default_value_t = loci_palace::add::NEAR_DUPLICATE)]
@@ -365,6 +371,22 @@ pub(crate) struct UpdateArguments {
     pub(crate) collection: String,
     #[command(flatten)]
     pub(crate) secrets: SecretArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PinArguments {
+    /// Ids of the drawers
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Take the pins off
+    #[arg(long, requires = "ids")]
+    pub(crate) off: bool,
+    /// Only this wing, in a list
+    #[arg(long, value_name = "NAME", conflicts_with = "ids")]
+    pub(crate) wing: Option<String>,
+    /// Only this collection [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -498,6 +520,18 @@ pub(crate) enum BenchCommand {
     /// everyday prompts
     #[command(after_help = BENCH)]
     Hooks(BenchHooksArguments),
+    /// Measure what a wake-up tells about invented projects
+    #[command(after_help = BENCH_WAKE_UP)]
+    WakeUp(BenchWakeUpArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchWakeUpArguments {
+    /// The directory of the data set, with the files 01.json, 02.json and so on
+    pub(crate) directory: PathBuf,
+    /// Write one line per project to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) details: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -644,6 +678,16 @@ Examples:
 New text gets a new vector from the collection's embedder. If no embedder is available, the old
 vector is dropped, because it describes the old text, and a warning says so.";
 
+const PIN: &str = "\
+Examples:
+  loci pin move
+  loci pin --off move
+  loci pin
+  loci add 'Prices include VAT.' --pin --wing shop
+
+A pinned drawer comes first in `loci wake-up` and at the start of a session. A pin on a drawer of a
+mined file stays while the text of the drawer stays.";
+
 const FORGET: &str = "\
 Examples:
   loci forget move
@@ -695,6 +739,13 @@ Examples:
   loci bench retrieval locomo10.json
   loci bench retrieval locomo10.json --limit 200 --json
   loci bench retrieval longmemeval_s.json --details questions.jsonl --embedder minilm";
+
+const BENCH_WAKE_UP: &str = "\
+Examples:
+  loci bench wake-up crates/loci-bench/data/wake-up
+  loci bench wake-up crates/loci-bench/data/wake-up --details projects.jsonl
+
+Files with odd numbers are for tuning; the others are only measured.";
 
 const QUERY: &str = "\
 Examples:

@@ -22,6 +22,7 @@ mod mcp;
 mod mine;
 mod mining;
 mod model;
+mod pin;
 mod quarantine;
 mod query;
 mod reembed;
@@ -56,6 +57,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Get(arguments) => get::run(arguments, session),
         Command::List(arguments) => list::run(arguments, session),
         Command::Update(arguments) => update::run(arguments, session),
+        Command::Pin(arguments) => pin::run(arguments, session),
         Command::Forget(arguments) => forget::run(arguments, session),
         Command::Search(arguments) => search::run(arguments, session),
         Command::WhyNot(arguments) => why_not::run(arguments, session),
@@ -81,6 +83,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Model(command) => model::run(command, session),
         Command::Bench(BenchCommand::Retrieval(arguments)) => bench::retrieval(arguments, session),
         Command::Bench(BenchCommand::Hooks(arguments)) => bench::hooks(arguments, session),
+        Command::Bench(BenchCommand::WakeUp(arguments)) => bench::wake_up(arguments, session),
         Command::Demo => demo::run(session),
         Command::Completions(arguments) => completions::run(arguments),
     }

@@ -413,12 +413,13 @@ const OWN_KEYS: [&str; 17] = [
     "export_file",
 ];
 
-/// Whether frontmatter may not set the key, because it belongs to the miner.
+/// Whether frontmatter may not set the key, because it belongs to the miner, or to people: only they
+/// pin drawers.
 fn is_reserved(key: &str) -> bool {
     OWN_KEYS.contains(&key)
         || matches!(
             key,
-            "wing" | "room" | "source_file" | "start_line" | "end_line"
+            "wing" | "room" | "source_file" | "start_line" | "end_line" | "pinned"
         )
 }
 

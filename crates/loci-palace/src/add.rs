@@ -21,6 +21,7 @@ pub(crate) use self::similar::{Candidate, Compared, SimilarSearch};
 use self::similar::{Found, Target};
 use crate::detail::{Detail, Flag, estimate, flags_of};
 use crate::palace::{DEFAULT_COLLECTION, Memory, Palace};
+use crate::pin::{self, is_pinned};
 use crate::secrets::{Tally, mask_fact, mask_metadata, merge};
 
 /// Similarity from which a drawer counts as a near duplicate.
@@ -212,7 +213,8 @@ impl Answer {
 impl Palace {
     /// Adds drawers, each with its facts, in one transaction, and reports duplicates.
     ///
-    /// Facts of a duplicate are written with the existing drawer as source. A drawer without an id
+    /// Facts of a duplicate are written with the existing drawer as source, and it gets the pin that
+    /// the duplicate was to have. A drawer without an id
     /// gets an id derived from wing and text, so that only one of two processes that add the same
     /// text at the same time succeeds. If the search for similar drawers fails, a warning says so.
     pub fn add(&self, request: &Request) -> Result<Answer> {
@@ -251,6 +253,7 @@ impl Palace {
             request,
             &mut answer,
         )?;
+        self.pin_duplicates(drawers, &answer)?;
         // The embedder is needed only if a text needs a vector.
         let needs_vector = |drawer: &Drawer| drawer.text.is_some() && drawer.vector.is_none();
         if drawers.iter().any(needs_vector) {
@@ -258,6 +261,23 @@ impl Palace {
         }
         answer.fit(request.detail);
         Ok(answer)
+    }
+
+    /// Pins the drawers that hold the texts which were to be added with a pin.
+    fn pin_duplicates(&self, drawers: &[Drawer], answer: &Answer) -> Result<()> {
+        let pairs = drawers.iter().zip(&answer.drawers);
+        let held = pairs.filter(|(drawer, added)| {
+            is_pinned(&drawer.metadata) && added.outcome == OutcomeKind::Duplicate
+        });
+        let ids: Vec<String> = held.map(|(_, added)| added.id.clone()).collect();
+        if !ids.is_empty() {
+            self.pin(&pin::Request {
+                ids,
+                off: false,
+                collection: Some(answer.collection.clone()),
+            })?;
+        }
+        Ok(())
     }
 
     fn masked_drawers(&self, drawers: &[Drawer], tally: &mut Tally) -> Vec<Drawer> {

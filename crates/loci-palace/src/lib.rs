@@ -54,6 +54,7 @@ pub mod mine;
 mod moment;
 mod names;
 mod palace;
+pub mod pin;
 pub mod query;
 mod record;
 pub mod reembed;

@@ -1,11 +1,28 @@
 //! The verb `wake_up`: the text that an agent should know when a session begins, within a budget of
-//! tokens. It says who owns the memory, what matters most in a wing, and what happened last. It
-//! reads only the newest and the marked drawers, never all of them.
+//! tokens. It says who owns the memory, what is pinned, what was decided, which rules hold, what is
+//! open, who is who, and how the last sessions ended. Each line says where it is from.
+//!
+//! `read` reads a bounded number of drawers. `talk`, `notes` and `records` recognise statements in
+//! them by the cues of `cues`. `revise` leaves out what no longer holds. `compose` takes as many as
+//! fit.
 
 mod compose;
+mod cues;
 mod excerpt;
 mod gather;
 pub mod identity;
+mod lexicon;
+mod notes;
+mod place;
+mod prose;
+mod read;
+mod records;
+mod revise;
+mod score;
+mod statement;
+mod talk;
+mod topic;
+mod turns;
 
 use std::sync::Arc;
 
@@ -45,10 +62,11 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Returns the identity, the valid facts about the wing and the agent, the most important and
-    /// the most recent drawers of the wing, and the agent's last diary entries, within a budget.
-    /// All of it is in one fence, and long texts are cut. Texts that read like instructions to a
-    /// model are left out, except in the identity.
+    /// Returns the identity, the pinned drawers, what conversations, notes and records of the wing
+    /// say (decisions, rules, open tasks, people), the outcome of the last sessions, the facts that
+    /// hold now, and the agent's last diary entry, within a budget. All of it is in one fence, and
+    /// long texts are cut. Texts that read like instructions to a model are left out, except in the
+    /// identity. Chunks of other files are never part of it.
     pub fn wake_up(&self, request: &Request) -> Result<Answer> {
         let budget = match request.budget {
             0 => DEFAULT_BUDGET,

@@ -13,6 +13,7 @@
 mod formats;
 mod locomo;
 mod longmemeval;
+mod wake_up;
 
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Remember",
         &[
-            "mine", "add", "update", "forget", "watch", "facts", "diary", "links",
+            "mine", "add", "update", "pin", "forget", "watch", "facts", "diary", "links",
         ],
     ),
     (

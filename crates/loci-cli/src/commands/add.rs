@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use loci_palace::add::{self, Added, Duplicates, Similar};
+use loci_palace::pin::pin_patch;
 use loci_palace::{Error, Metadata, OutcomeKind, check_duplicate};
 
 use crate::args::AddArguments;
@@ -44,10 +45,14 @@ fn request(arguments: &AddArguments) -> Result<add::Request> {
         Some(path) => Some(input::vector(path)?),
         None => None,
     };
+    let mut metadata = Metadata::default().merged(&metadata);
+    if arguments.pin {
+        metadata = metadata.merged(&pin_patch(true));
+    }
     let drawer = add::Drawer {
         id: arguments.id.clone(),
         text: input::text(arguments.text.as_deref(), true)?,
-        metadata: Metadata::default().merged(&metadata),
+        metadata,
         vector,
         facts: Vec::new(),
     };

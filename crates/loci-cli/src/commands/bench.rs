@@ -1,8 +1,8 @@
-//! `loci bench`: measures search and hooks through the same code that users run.
+//! `loci bench`: measures search, hooks and wake-up through the same code that users run.
 
 use loci_bench::HookOptions;
 
-use crate::args::{BenchHooksArguments, RetrievalArguments};
+use crate::args::{BenchHooksArguments, BenchWakeUpArguments, RetrievalArguments};
 use crate::failure::Result;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -34,6 +34,17 @@ pub(crate) fn hooks(arguments: &BenchHooksArguments, session: &Session<'_>) -> R
     };
     let bar = session.printer.steps();
     let report = loci_bench::measure(&arguments.dataset, &options, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    })?;
+    bar.finish_and_clear();
+    Reply::new(&report, report.to_text())
+}
+
+pub(crate) fn wake_up(arguments: &BenchWakeUpArguments, session: &Session<'_>) -> Result<Reply> {
+    let bar = session.printer.steps();
+    let details = arguments.details.as_deref();
+    let report = loci_bench::measure_wake_up(&arguments.directory, details, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     })?;

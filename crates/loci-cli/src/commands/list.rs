@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
 }
 
-fn render(printer: Printer, answer: &Answer) -> String {
+pub(super) fn render(printer: Printer, answer: &Answer) -> String {
     let mut text = String::new();
     for drawer in &answer.drawers {
         let place: Vec<&str> = [&drawer.wing, &drawer.room]

@@ -151,6 +151,8 @@ fn commands(dir: &Dir) -> BTreeMap<String, Value> {
             0,
             vec!["update", "billing", "Ana moved billing to Postgres in May."],
         ),
+        ("pin", 0, vec!["pin", "billing"]),
+        ("pin list", 0, vec!["pin"]),
         ("runs", 0, vec!["runs"]),
         ("sync", 0, vec!["sync", &notes]),
         ("wings", 0, vec!["wings"]),

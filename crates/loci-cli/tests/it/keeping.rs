@@ -60,7 +60,7 @@ fn two_processes_that_write_a_diary_lose_nothing() {
 }
 
 #[test]
-fn waking_up_tells_identity_important_and_recent_within_the_budget() {
+fn waking_up_tells_identity_pins_and_notes_within_the_budget() {
     let dir = Dir::new();
     dir.json(0, &["init"]);
     assert_eq!(dir.json(1, &["wake-up"])["text"], "");
@@ -87,7 +87,7 @@ fn waking_up_tells_identity_important_and_recent_within_the_budget() {
     for said in [
         "I am Alice.",
         "never force-push",
-        "ordinary note 29",
+        "ordinary note",
         "a thought",
     ] {
         assert!(text.contains(said), "{said}: {text}");
@@ -240,4 +240,48 @@ fn a_link_is_removed_by_its_places_and_label() {
     let removed = dir.json(0, &["links", "remove", "a", "b", "--label", "next"]);
     assert_eq!(removed["removed"], 1);
     dir.json(1, &["links", "list"]);
+}
+
+#[test]
+fn pins_are_set_listed_and_taken_off_and_come_first_at_session_start() {
+    let dir = Dir::new();
+    dir.json(
+        0,
+        &["add", "Tea is at five.", "--id", "tea", "--wing", "home"],
+    );
+    dir.json(
+        0,
+        &[
+            "add",
+            "Prices include VAT.",
+            "--id",
+            "vat",
+            "--wing",
+            "home",
+            "--pin",
+        ],
+    );
+    let pinned = dir.json(0, &["pin", "tea", "nobody"]);
+    assert_eq!(pinned["pinned"], true);
+    assert_eq!(pinned["drawers"][0]["outcome"], "updated");
+    assert_eq!(pinned["drawers"][1]["outcome"], "unknown");
+    let listed = dir.json(0, &["pin"]);
+    assert_eq!(listed["total"], 2);
+    assert_eq!(listed["drawers"][0]["metadata"]["pinned"], true);
+    let off = dir.run(&["pin", "--off", "tea"]).ok();
+    assert_eq!(off.stdout.trim(), "unpinned tea");
+    let told = dir.json(0, &["wake-up", "--wing", "home"]);
+    assert_eq!(told["drawers"][0], "vat");
+    let text = told["text"].as_str().unwrap();
+    assert!(
+        text.contains("Pinned:\n- Prices include VAT. (note of "),
+        "{text}"
+    );
+    dir.json(0, &["pin", "--off", "vat"]);
+    assert_eq!(dir.json(1, &["pin"])["total"], 0);
+    assert_eq!(
+        dir.json(1, &["pin", "nobody"])["drawers"][0]["outcome"],
+        "unknown"
+    );
+    assert_eq!(dir.run(&["pin", "--off"]).code, 64);
 }

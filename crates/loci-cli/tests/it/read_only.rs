@@ -89,6 +89,7 @@ const READING: &[&[&str]] = &[
 const WRITING: &[&[&str]] = &[
     &["add", "new text"],
     &["update", "a", "other text"],
+    &["pin", "a"],
     &["mine", "notes", "--force"],
     &["forget", "a", "--yes"],
     &["forget", "nobody", "--yes"],

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use loci_palace::add::{self, Drawer};
+use loci_palace::pin::pin_patch;
 use loci_palace::{
     Capability, DEFAULT_COLLECTION, Detail, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, Result,
     validate_id, validate_metadata,
@@ -51,6 +52,7 @@ fn input() -> Value {
             ("source", "string"),
             ("id", "string"),
             ("metadata", "object"),
+            ("pin", "boolean"),
         ],
         &["text"],
     );
@@ -101,7 +103,9 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 }
 
 fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
-    given.only(&["text", "wing", "room", "source", "id", "metadata", "facts"])?;
+    given.only(&[
+        "text", "wing", "room", "source", "id", "metadata", "pin", "facts",
+    ])?;
     let mut metadata = given.metadata("metadata")?;
     for (name, key) in [
         ("wing", "wing"),
@@ -111,6 +115,9 @@ fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
         if let Some(value) = given.text(name)? {
             metadata.0.insert(key.into(), MetaValue::from(value));
         }
+    }
+    if given.flag("pin")? {
+        metadata = metadata.merged(&pin_patch(true));
     }
     // Everything is checked before the first drawer is written, so that a refused call writes
     // nothing.

@@ -1,5 +1,6 @@
 //! `loci_update`: changes the text, place or metadata of a drawer.
 
+use loci_palace::pin::pin_patch;
 use loci_palace::{Capability, Error, MetaValue, OutcomeKind, Result, quoted, update, validate_id};
 
 use super::{masked_line, object};
@@ -19,6 +20,7 @@ pub(super) const TOOL: Tool = Tool {
                 ("wing", "string"),
                 ("room", "string"),
                 ("metadata", "object"),
+                ("pin", "boolean"),
             ],
             &["id"],
         )
@@ -49,6 +51,9 @@ fn run(call: &Call<'_>) -> Result<Answer> {
             patch.0.insert(key.into(), Some(MetaValue::from(value)));
         }
     }
+    if arguments.has("pin") {
+        patch.0.extend(pin_patch(arguments.flag("pin")?).0);
+    }
     let text = match arguments.text("text")? {
         Some(_) => Some(arguments.required_text("text")?),
         None => None,
@@ -56,7 +61,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     if text.is_none() && patch.0.is_empty() {
         return Err(Error::invalid(
             "update",
-            "changes nothing; give `text`, `wing`, `room` or `metadata`",
+            "changes nothing; give `text`, `wing`, `room`, `metadata` or `pin`",
         ));
     }
     let request = update::Request {

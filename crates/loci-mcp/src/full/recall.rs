@@ -19,7 +19,7 @@ const MOST_TOKENS: u64 = 20_000;
 pub(super) const WAKE_UP: Tool = Tool {
     name: "loci_wake_up",
     title: "Wake up",
-    description: "Context for a new session: whose memory this is, important drawers, recent drawers, facts. Call once, first.",
+    description: "Context for a new session: whose memory this is, pinned drawers, decisions, rules, open tasks, people, last sessions, facts. Call once, first.",
     input: || {
         object(
             &[

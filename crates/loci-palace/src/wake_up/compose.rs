@@ -12,24 +12,36 @@ const SMALL: usize = 120;
 /// Minimum number of tokens of a text that is cut to fit.
 const LEAST_CUT: usize = 4;
 
-/// The section of a piece.
+/// The section of a piece, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     Identity,
-    Facts,
+    Pinned,
     Important,
+    Decisions,
+    Rules,
+    Tasks,
+    People,
+    Sessions,
+    Facts,
     Diary,
-    Recent,
+    Notes,
 }
 
 impl Section {
     fn heading(self) -> &'static str {
         match self {
             Self::Identity => "About the owner of this memory:",
-            Self::Facts => "Current facts:",
+            Self::Pinned => "Pinned:",
             Self::Important => "Important:",
+            Self::Decisions => "Decisions:",
+            Self::Rules => "Rules and preferences:",
+            Self::Tasks => "Open tasks:",
+            Self::People => "People:",
+            Self::Sessions => "Last sessions:",
+            Self::Facts => "Current facts:",
             Self::Diary => "Last diary entries:",
-            Self::Recent => "Recent:",
+            Self::Notes => "Notes:",
         }
     }
 }

@@ -1,63 +1,50 @@
 //! Collects the pieces of a wake-up, the most important first, with bounded reads.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use loci_core::{
-    Collection, Error, Filter, Include, KeyTest, MetaValue, Metadata, Ordering, Result, Selection,
-    Warning,
-};
-use loci_recall::date_of;
+use loci_core::clock::now_ms;
+use loci_core::{DrawerRef, Error, Fact, Result, Warning};
 
 use super::compose::{Piece, Section, cut_to};
 use super::excerpt::{cut, excerpt};
 use super::identity::IDENTITY;
+use super::notes::Note;
+use super::place::Wings;
+use super::read::{Mark, Read};
+use super::records::{Chunk, Record, date_in};
+use super::revise::revise;
+use super::statement::{Ended, Kind, Recognised, Statement};
+use super::talk::Session;
+use super::topic::Topic;
+use super::turns::{is_conversation, order_of, turns_of};
 use super::{DEFAULT_BUDGET, Request};
-use crate::diary;
-use crate::diary::DIARY_ROOM;
+use crate::diary::{self, DIARY_ROOM};
 use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
 use crate::palace::Palace;
 
-/// Number of newest drawers of a collection that are considered.
-const NEWEST: usize = 150;
-/// Number of drawers marked as important that are considered besides.
-const MARKED: usize = 50;
-/// Maximum number of collections that are read.
-const COLLECTIONS: usize = 8;
 /// Maximum number of pieces in a section.
 const MOST_FACTS: usize = 8;
 const MOST_IMPORTANT: usize = 15;
 const MOST_DIARY: usize = 3;
-const MOST_RECENT: usize = 15;
-/// Maximum number of pieces of one source, because neighbouring passages add little.
-const OF_ONE_SOURCE: usize = 2;
-/// The importance of a drawer that names none; MemPalace's scale goes from 1 to 5.
-const ORDINARY: f64 = 3.0;
-/// The weight of a pinned drawer, which comes before all others.
-const PINNED: f64 = 1e6;
-/// Metadata keys under which programs store importance.
-const WEIGHTS: [&str; 3] = ["importance", "emotional_weight", "weight"];
+const MOST_OUTCOMES: usize = 3;
+const MOST_REQUESTS: usize = 5;
+const MOST_NOTES: usize = 8;
+/// With fewer statements than this, other notes are told.
+const FEW: usize = 3;
+/// Up to this many facts, those about things that the wing mentions are found by reading all.
+const FACTS_READ: u64 = 500;
 const IDENTITY_LINES: usize = 20;
 const IDENTITY_CHARACTERS: usize = 1_500;
-const MOST_PLACE: usize = 60;
-
-struct Candidate {
-    id: String,
-    text: String,
-    metadata: Metadata,
-    weight: f64,
-}
+const MOST_TITLE: usize = 40;
 
 impl Palace {
     /// Pieces in the order in which they are chosen.
     pub(super) fn gather(&self, request: &Request) -> Result<(Vec<Piece>, Vec<Warning>)> {
         let wing = request.wing.as_deref();
         let mut warnings = Vec::new();
-        let diary = self.diary_pieces(request.agent.as_deref(), wing)?;
-        let mut seen: HashSet<String> = diary.iter().filter_map(|piece| piece.id.clone()).collect();
-        seen.insert(IDENTITY.to_owned());
-        let candidates = self.candidates(wing, &mut warnings)?;
-        if let Some(wing) = wing.filter(|_| candidates.is_empty()) {
+        let mut drawers = self.read_for_wake_up(wing, &mut warnings)?;
+        if let Some(wing) = wing.filter(|_| drawers.is_empty()) {
             // A new project has no wing yet; naming those that there are would count the whole
             // palace.
             warnings.push(Warning::UnknownPlace {
@@ -66,12 +53,33 @@ impl Palace {
                 known: None,
             });
         }
-        let (important, recent) = ranked(candidates, wing, request.agent.is_some(), &mut seen);
-        let facts = self.fact_pieces(request)?;
+        drawers.retain(|drawer| drawer.id != IDENTITY && !drawer.text.trim().is_empty());
+        let wings = Wings {
+            wing,
+            tops: self.tops(wing)?,
+        };
+        let mut scored = marked(&drawers, &wings);
+        let seen: HashSet<String> = scored
+            .iter()
+            .filter_map(|(_, piece)| piece.id.clone())
+            .collect();
+        let facts = self.read_facts(request)?;
+        let stated = stated(&drawers, &wings, &seen, facts.ended());
+        let is_new = stated.pieces.len() < FEW;
+        scored.extend(stated.pieces);
+        scored.extend(self.diary_pieces(
+            request.agent.as_deref(),
+            wing,
+            &stated.settled,
+            is_new,
+        )?);
+        scored.extend(facts.pieces(&drawers, &stated.topics));
+        // Stable: of equal scores, the order above.
+        scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let mut pieces: Vec<Piece> = self.identity_piece(request.budget)?.into_iter().collect();
-        let turns = interleaved([facts, important, diary, recent]);
-        let (clean, orders): (Vec<Piece>, Vec<Piece>) = turns
+        let (clean, orders): (Vec<Piece>, Vec<Piece>) = scored
             .into_iter()
+            .map(|(_, piece)| piece)
             .partition(|piece| instruction_like(&piece.text).is_empty());
         if !orders.is_empty() {
             warnings.push(Warning::InstructionsLeftOut {
@@ -95,44 +103,71 @@ impl Palace {
         }))
     }
 
-    /// The valid facts about the wing and the agent.
-    fn fact_pieces(&self, request: &Request) -> Result<Vec<Piece>> {
-        let mut pieces = Vec::new();
-        for entity in [&request.wing, &request.agent].into_iter().flatten() {
-            let request = facts::query::Request {
-                selector: Selector {
-                    entity: Some(entity.clone()),
-                    ..Selector::default()
-                },
-                limit: MOST_FACTS,
-                ..facts::query::Request::default()
-            };
-            let found = match self.query_facts(&request) {
-                Ok(found) => found.facts,
-                // A backend that does not store facts contributes none.
-                Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
-                    Vec::new()
-                }
-                Err(error) => return Err(error),
-            };
-            pieces.extend(found.into_iter().map(|state| {
-                let fact = state.fact;
-                let since = match &fact.valid_from {
-                    Some(from) => format!(" (since {from})"),
-                    None => String::new(),
-                };
-                let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
-                Piece {
-                    section: Section::Facts,
-                    id: None,
-                    text: format!("- {}{since}", excerpt(&said)),
-                }
-            }));
+    /// The folders of the projects of a wing.
+    fn tops(&self, wing: Option<&str>) -> Result<Vec<String>> {
+        let mut tops = Vec::new();
+        for info in self.collections()? {
+            let collection = self.collection(&info.name, false)?;
+            if let Some(projects) = collection.projects() {
+                let records = projects.projects()?.into_iter();
+                let here = records.filter(|record| wing.is_none_or(|wing| record.wing == wing));
+                tops.extend(here.map(|record| record.path));
+            }
         }
-        Ok(pieces)
+        Ok(tops)
     }
 
-    fn diary_pieces(&self, agent: Option<&str>, wing: Option<&str>) -> Result<Vec<Piece>> {
+    /// All facts of a palace that has few, and those about the wing and the agent.
+    fn read_facts(&self, request: &Request) -> Result<Facts> {
+        let mut facts = Facts::default();
+        for entity in [&request.wing, &request.agent].into_iter().flatten() {
+            facts.own.extend(self.facts_of(Some(entity.clone()))?);
+        }
+        let is_small = match self.kept_relations() {
+            Ok(relations) => relations.counts()?.0 <= FACTS_READ,
+            Err(_) => false,
+        };
+        if is_small {
+            let now = now_ms();
+            let all = self.facts_of(None)?.into_iter();
+            (facts.others, facts.ended) = all.partition(|fact| fact.holds_at(now));
+        }
+        Ok(facts)
+    }
+
+    /// The facts of an entity that hold now, or all facts.
+    fn facts_of(&self, entity: Option<String>) -> Result<Vec<Fact>> {
+        let limit = if entity.is_some() {
+            MOST_FACTS
+        } else {
+            FACTS_READ as usize
+        };
+        let request = facts::query::Request {
+            ended: entity.is_none(),
+            selector: Selector {
+                entity,
+                ..Selector::default()
+            },
+            limit,
+            ..facts::query::Request::default()
+        };
+        match self.query_facts(&request) {
+            Ok(found) => Ok(found.facts.into_iter().map(|state| state.fact).collect()),
+            // A backend that does not store facts contributes none.
+            Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn diary_pieces(
+        &self,
+        agent: Option<&str>,
+        wing: Option<&str>,
+        settled: &[String],
+        is_new: bool,
+    ) -> Result<Vec<(f32, Piece)>> {
         let Some(agent) = agent else {
             return Ok(Vec::new());
         };
@@ -148,205 +183,305 @@ impl Palace {
             request.wing = None;
             page = self.read_diary(&request)?;
         }
-        Ok(page
-            .entries
-            .into_iter()
-            .map(|entry| {
-                let day = entry.written_at.get(..10).unwrap_or_default();
-                Piece {
-                    section: Section::Diary,
-                    text: format!("- ({day}) {}", excerpt(&entry.text)),
-                    id: Some(entry.id),
-                }
-            })
-            .collect())
-    }
-
-    /// The newest drawers and the marked ones, with their weight.
-    fn candidates(
-        &self,
-        wing: Option<&str>,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Vec<Candidate>> {
-        let mut candidates = Vec::new();
-        let collections = self.collections()?;
-        // Closets are MemPalace's index of its drawers, not memory.
-        let names = collections
-            .iter()
-            .map(|info| info.name.as_str())
-            .filter(|name| !name.ends_with("closets"));
-        for name in names.take(COLLECTIONS) {
-            let collection = self.collection(name, false)?;
-            candidates.extend(newest(collection.as_ref(), wing, warnings)?);
-        }
-        Ok(candidates)
+        // Older entries are often out of date, so they are told only if little else is known.
+        let most = if is_new { MOST_DIARY } else { 1 };
+        let pieces = page.entries.into_iter().take(most).map(|entry| {
+            let day = entry.written_at.get(..10).unwrap_or_default();
+            let piece = Piece {
+                section: Section::Diary,
+                text: format!("- ({day}) {}", excerpt(&without(&entry.text, settled))),
+                id: Some(entry.id),
+            };
+            (1.55, piece)
+        });
+        Ok(pieces.collect())
     }
 }
 
-fn newest(
-    collection: &dyn Collection,
-    wing: Option<&str>,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<Candidate>> {
-    let of_wing: Vec<Filter> = wing
-        .map(|wing| Filter::eq("wing", wing))
-        .into_iter()
+/// The pinned drawers, then the important ones, the newest first.
+fn marked(drawers: &[Read], wings: &Wings<'_>) -> Vec<(f32, Piece)> {
+    let mut marked: Vec<&Read> = drawers
+        .iter()
+        .filter(|drawer| drawer.mark != Mark::None)
         .collect();
-    let mut marked = of_wing.clone();
-    marked.push(marks());
-    let mut candidates: Vec<Candidate> = Vec::new();
-    for (filters, limit) in [(of_wing, NEWEST), (marked, MARKED)] {
-        let selection = Selection {
-            filter: Filter::all(filters),
-            ..Selection::default()
+    marked.sort_by(|one, other| {
+        let order = other
+            .mark
+            .partial_cmp(&one.mark)
+            .unwrap_or(std::cmp::Ordering::Equal);
+        order.then(other.moment.cmp(&one.moment))
+    });
+    let titles = HashMap::new();
+    let pieces = marked.into_iter().take(MOST_IMPORTANT).map(|drawer| {
+        let (score, section) = match drawer.mark {
+            Mark::Pinned => (10.0, Section::Pinned),
+            Mark::Important(_) | Mark::None => (5.0, Section::Important),
         };
-        let found = collection.get_recent(limit, &selection, Include::GET)?;
-        warnings.extend(found.warnings);
-        let rows = found.ids.into_iter().zip(found.documents);
-        for ((id, text), metadata) in rows.zip(found.metadatas) {
-            if candidates.iter().all(|known| known.id != id) {
-                candidates.push(Candidate {
-                    weight: weight(&metadata),
-                    id,
-                    text,
-                    metadata,
-                });
+        let text = excerpt(&drawer.text);
+        let place = wings.place(drawer, "", &titles);
+        let piece = Piece {
+            section,
+            id: Some(drawer.id.clone()),
+            text: wings.line(drawer, &place, &text),
+        };
+        (score, piece)
+    });
+    pieces.collect()
+}
+
+/// The facts that a wake-up considers.
+#[derive(Default)]
+struct Facts {
+    /// About the wing and the agent.
+    own: Vec<Fact>,
+    /// All others that hold now.
+    others: Vec<Fact>,
+    ended: Vec<Fact>,
+}
+
+impl Facts {
+    /// What the ended facts said, without the words of those that hold now.
+    fn ended(&self) -> Vec<Ended> {
+        let mut now = Topic::default();
+        for fact in self.own.iter().chain(&self.others) {
+            now.add(&Topic::of(&fact.object));
+        }
+        let ended = self.ended.iter().filter_map(|fact| {
+            let mut topic = Topic::of(&fact.object);
+            topic.without(&now);
+            let until = fact.valid_to.clone()?;
+            (topic.len() > 0).then_some(Ended { topic, until })
+        });
+        ended.collect()
+    }
+
+    /// The facts that hold now about the wing, the agent, or a thing that the wing mentions.
+    fn pieces(self, drawers: &[Read], topics: &[Topic]) -> Vec<(f32, Piece)> {
+        let is_read = |source: &DrawerRef| drawers.iter().any(|drawer| drawer.id == source.id);
+        let is_mentioned = |name: &str| {
+            let name = Topic::of(name);
+            name.len() > 0 && topics.iter().any(|topic| topic.contains(&name))
+        };
+        let others = self.others.into_iter().filter(|fact| match &fact.source {
+            Some(source) => is_read(source),
+            None => is_mentioned(&fact.subject),
+        });
+        let mut told = HashSet::new();
+        let found = self.own.into_iter().chain(others);
+        let found = found.filter(|fact| told.insert(fact.id.clone()));
+        let pieces = found.take(MOST_FACTS).map(|fact| {
+            let since = match &fact.valid_from {
+                Some(from) => format!(" (since {from})"),
+                None => String::new(),
+            };
+            let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
+            let piece = Piece {
+                section: Section::Facts,
+                id: None,
+                text: format!("- {}{since}", excerpt(&said)),
+            };
+            (1.35, piece)
+        });
+        pieces.collect()
+    }
+}
+
+/// A text without the sentences that no longer hold.
+fn without(text: &str, settled: &[String]) -> String {
+    let mut text = text.to_owned();
+    for sentence in settled {
+        text = text.replace(sentence.as_str(), "");
+    }
+    text
+}
+
+/// What was recognised.
+struct Stated {
+    pieces: Vec<(f32, Piece)>,
+    /// What each session, note and file is about.
+    topics: Vec<Topic>,
+    /// Sentences that no longer hold.
+    settled: Vec<String>,
+}
+
+/// What conversations, notes, diary entries and records say.
+fn stated(
+    drawers: &[Read],
+    wings: &Wings<'_>,
+    seen: &HashSet<String>,
+    ended: Vec<Ended>,
+) -> Stated {
+    let mut recognised = Recognised {
+        ended,
+        ..Recognised::default()
+    };
+    let mut sessions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, drawer) in drawers.iter().enumerate() {
+        let source = drawer.source();
+        if is_conversation(&drawer.metadata) {
+            sessions.entry(source).or_default().push(at);
+        } else if source.is_empty() {
+            let note = Note {
+                text: &drawer.text,
+                drawer: at,
+                moment: drawer.moment.unwrap_or_default(),
+                is_diary: drawer.metadata.get_str("room") == Some(DIARY_ROOM),
+            };
+            note.recognise(&mut recognised);
+        } else {
+            files.entry(source).or_default().push(at);
+        }
+    }
+    let last_entry = drawers
+        .iter()
+        .filter(|drawer| drawer.metadata.get_str("room") == Some(DIARY_ROOM))
+        .filter_map(|drawer| drawer.moment)
+        .max();
+    for statement in &mut recognised.statements {
+        let drawer = drawers.get(statement.drawer);
+        let in_diary =
+            drawer.is_some_and(|drawer| drawer.metadata.get_str("room") == Some(DIARY_ROOM));
+        if in_diary && Some(statement.moment) < last_entry {
+            statement.score -= 0.8;
+        }
+    }
+    let titles = recognise_sessions(&sessions, drawers, &mut recognised);
+    recognise_files(&files, drawers, wings, &mut recognised);
+    let settled = revise(&mut recognised);
+    let mut statements = recognised.statements;
+    statements.retain(|statement| {
+        let id = drawers.get(statement.drawer).map(|drawer| &drawer.id);
+        id.is_some_and(|id| !seen.contains(id))
+    });
+    keep_last(&mut statements);
+    // The newest first; the order of the scores comes later and keeps it.
+    statements.sort_by_key(|statement| std::cmp::Reverse(statement.moment));
+    let pieces = statements.iter().filter_map(|statement| {
+        let drawer = drawers.get(statement.drawer)?;
+        let place = wings.place(drawer, &statement.text, &titles);
+        let piece = Piece {
+            section: section_of(statement.kind),
+            id: Some(drawer.id.clone()),
+            text: wings.line(drawer, &place, &statement.text),
+        };
+        Some((statement.score, piece))
+    });
+    Stated {
+        pieces: pieces.collect(),
+        topics: recognised.units,
+        settled,
+    }
+}
+
+fn section_of(kind: Kind) -> Section {
+    match kind {
+        Kind::Decision => Section::Decisions,
+        Kind::Rule => Section::Rules,
+        Kind::Task => Section::Tasks,
+        Kind::Person => Section::People,
+        Kind::Outcome | Kind::Request => Section::Sessions,
+        Kind::Note => Section::Notes,
+    }
+}
+
+/// Keeps the outcomes of the last sessions. Notes without a form of their own are kept only if little
+/// else is known, and the requests of the sessions only if nothing else is.
+fn keep_last(statements: &mut Vec<Statement>) {
+    let firm = statements
+        .iter()
+        .filter(|statement| !matches!(statement.kind, Kind::Outcome | Kind::Request | Kind::Note))
+        .count();
+    statements.sort_by_key(|statement| std::cmp::Reverse(statement.moment));
+    let (mut outcomes, mut requests, mut notes) = (0, 0, 0);
+    statements.retain_mut(|statement| match statement.kind {
+        Kind::Outcome => {
+            outcomes += 1;
+            statement.score = match outcomes {
+                1 => 1.9,
+                2 => 1.4,
+                _ => 1.1,
+            };
+            outcomes <= MOST_OUTCOMES
+        }
+        Kind::Request => {
+            requests += 1;
+            firm == 0 && requests <= MOST_REQUESTS
+        }
+        Kind::Note => {
+            notes += 1;
+            firm < FEW && notes <= MOST_NOTES
+        }
+        _ => true,
+    });
+}
+
+/// Recognises the statements of conversations. Returns their titles.
+fn recognise_sessions<'a>(
+    sessions: &BTreeMap<&'a str, Vec<usize>>,
+    drawers: &[Read],
+    into: &mut Recognised,
+) -> HashMap<&'a str, String> {
+    let mut titles = HashMap::new();
+    for (source, places) in sessions {
+        let mut parts: Vec<(usize, &Read)> = places
+            .iter()
+            .filter_map(|at| Some((*at, drawers.get(*at)?)))
+            .collect();
+        parts.sort_by_key(|(_, drawer)| (order_of(&drawer.metadata), drawer.moment));
+        let mut session = Session::default();
+        for (at, drawer) in parts {
+            let turns = turns_of(&drawer.text, &drawer.metadata, at);
+            session
+                .moments
+                .extend(turns.iter().map(|_| drawer.moment.unwrap_or_default()));
+            session.turns.extend(turns);
+            if let Some(title) = drawer.metadata.get_str("heading") {
+                title.clone_into(&mut session.title);
             }
         }
+        session.recognise(into);
+        let first = session.turns.first().map(|turn| turn.text.as_str());
+        let title = match session.title.trim() {
+            "" => format!("\"{}\"", cut(first.unwrap_or("session"), 1, MOST_TITLE)),
+            title => cut(title, 1, MOST_TITLE),
+        };
+        titles.insert(*source, title);
     }
-    let ids: Vec<String> = candidates.iter().map(|known| known.id.clone()).collect();
-    let shown = collection.access_counts(&ids)?;
-    for (candidate, times) in candidates.iter_mut().zip(shown) {
-        // Ten times shown weighs as much as one step of importance.
-        candidate.weight += (times.min(1 << 20) as f64).ln_1p() / 11_f64.ln();
-    }
-    Ok(candidates)
+    titles
 }
 
-/// Selects the drawers that are marked as important.
-fn marks() -> Filter {
-    let heavier = WEIGHTS.iter().map(|key| Filter::Key {
-        key: (*key).to_owned(),
-        test: KeyTest::Order(Ordering::Greater, MetaValue::Float(ORDINARY)),
-    });
-    Filter::Or(
-        heavier
-            .chain([Filter::eq("pinned", MetaValue::Bool(true))])
-            .collect(),
-    )
-}
-
-fn weight(metadata: &Metadata) -> f64 {
-    let number = |key: &&str| match metadata.get(key) {
-        Some(MetaValue::Int(number)) => Some(*number as f64),
-        Some(MetaValue::Float(number)) if number.is_finite() => Some(*number),
-        Some(MetaValue::Str(text)) => text.parse().ok().filter(|number: &f64| number.is_finite()),
-        _ => None,
-    };
-    let said = WEIGHTS.iter().find_map(number).unwrap_or(ORDINARY);
-    let pinned = metadata.get("pinned") == Some(&MetaValue::Bool(true));
-    said.clamp(-PINNED, PINNED) + if pinned { 2.0 * PINNED } else { 0.0 }
-}
-
-/// Important pieces, heaviest first, and recent ones, newest first.
-fn ranked(
-    mut candidates: Vec<Candidate>,
-    wing: Option<&str>,
-    has_diary: bool,
-    seen: &mut HashSet<String>,
-) -> (Vec<Piece>, Vec<Piece>) {
-    candidates.retain(|candidate| {
-        let in_diary = candidate.metadata.get_str("room") == Some(DIARY_ROOM);
-        !(candidate.text.trim().is_empty() || has_diary && in_diary)
-    });
-    let mut heavy: Vec<&Candidate> = candidates
-        .iter()
-        .filter(|candidate| candidate.weight > ORDINARY)
-        .collect();
-    // Stable: of equal weight, the newer one first.
-    heavy.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    let important = pieces(heavy, Section::Important, MOST_IMPORTANT, wing, seen);
-    let recent = pieces(
-        candidates.iter().collect(),
-        Section::Recent,
-        MOST_RECENT,
-        wing,
-        seen,
-    );
-    (important, recent)
-}
-
-fn pieces(
-    candidates: Vec<&Candidate>,
-    section: Section,
-    most: usize,
-    wing: Option<&str>,
-    seen: &mut HashSet<String>,
-) -> Vec<Piece> {
-    let mut sources: Vec<&str> = Vec::new();
-    let mut pieces = Vec::new();
-    for candidate in candidates {
-        if pieces.len() == most {
-            break;
-        }
-        let source = candidate
-            .metadata
-            .get_str("source_file")
-            .unwrap_or_default();
-        let of_source = sources.iter().filter(|known| **known == source).count();
-        if (!source.is_empty() && of_source >= OF_ONE_SOURCE) || !seen.insert(candidate.id.clone())
-        {
-            continue;
-        }
-        sources.push(source);
-        pieces.push(Piece {
-            section,
-            id: Some(candidate.id.clone()),
-            text: line(candidate, wing),
-        });
-    }
-    pieces
-}
-
-/// The line of a drawer: its place, its date and its first lines.
-fn line(candidate: &Candidate, wing: Option<&str>) -> String {
-    let of = |key: &str| candidate.metadata.get_str(key).unwrap_or_default();
-    let place = match (wing, of("wing"), of("room")) {
-        (Some(_), _, room) | (None, "", room) => room.to_owned(),
-        (None, wing, "") => wing.to_owned(),
-        (None, wing, room) => format!("{wing}/{room}"),
-    };
-    let moment = candidate
-        .metadata
-        .authored_at()
-        .or_else(|| candidate.metadata.moment("filed_at"));
-    let day = moment.map(date_of).unwrap_or_default();
-    let day = day.get(..10).unwrap_or_default();
-    let about: Vec<&str> = [place.as_str(), day]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
-    let about = cut(&about.join(", "), 1, MOST_PLACE);
-    let about = if about.is_empty() {
-        about
-    } else {
-        format!("({about}) ")
-    };
-    format!("- {about}{}", excerpt(&candidate.text))
-}
-
-/// Takes one piece of each list in turn.
-fn interleaved<const N: usize>(lists: [Vec<Piece>; N]) -> Vec<Piece> {
-    let mut lists = lists.map(Vec::into_iter);
-    let mut turns = Vec::new();
-    loop {
-        let before = turns.len();
-        for list in &mut lists {
-            turns.extend(list.next());
-        }
-        if turns.len() == before {
-            return turns;
-        }
+fn recognise_files(
+    files: &BTreeMap<&str, Vec<usize>>,
+    drawers: &[Read],
+    wings: &Wings<'_>,
+    into: &mut Recognised,
+) {
+    for (source, places) in files {
+        let mut chunks: Vec<(usize, &Read)> = places
+            .iter()
+            .filter_map(|at| Some((*at, drawers.get(*at)?)))
+            .collect();
+        chunks.sort_by_key(|(_, drawer)| order_of(&drawer.metadata));
+        let dated = chunks.iter().filter_map(|(_, drawer)| drawer.moment).max();
+        let moment = date_in(source).or(dated);
+        let status = chunks
+            .iter()
+            .find_map(|(_, drawer)| drawer.metadata.get_str("status"));
+        let record = Record {
+            path: wings.path(source),
+            status: status.unwrap_or_default(),
+            chunks: chunks
+                .iter()
+                .map(|(at, drawer)| Chunk {
+                    text: &drawer.text,
+                    headings: drawer.metadata.get_str("heading").unwrap_or_default(),
+                    drawer: *at,
+                })
+                .collect(),
+            moment: moment.unwrap_or_default(),
+        };
+        record.recognise(into);
     }
 }
 
@@ -358,8 +493,8 @@ fn without_duplicates(pieces: Vec<Piece>) -> Vec<Piece> {
         .filter(|piece| {
             let said = piece
                 .text
-                .split_once(") ")
-                .map_or(piece.text.as_str(), |(_, said)| said);
+                .rsplit_once(" (")
+                .map_or(piece.text.as_str(), |(said, _)| said);
             let plain: String = said
                 .chars()
                 .filter(|character| character.is_alphanumeric())

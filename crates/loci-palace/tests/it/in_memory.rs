@@ -28,6 +28,8 @@ mod projects;
 mod recall;
 #[path = "undo.rs"]
 mod undo;
+#[path = "wake_up_statements.rs"]
+mod wake_up_statements;
 #[path = "waking.rs"]
 mod waking;
 

@@ -70,4 +70,5 @@ mod salvage_report;
 mod stored_vectors;
 mod support;
 mod undo;
+mod wake_up_statements;
 mod waking;

@@ -1,0 +1,115 @@
+//! Statements that a wake-up may tell, and the words that show that something was done.
+
+use std::collections::HashMap;
+
+use super::excerpt::cut;
+use super::topic::{Frequencies, Topic};
+
+/// Maximum number of characters of a statement.
+pub(super) const MOST_CHARACTERS: usize = 220;
+
+/// What a statement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Decision,
+    Rule,
+    Task,
+    Person,
+    /// The result of a session.
+    Outcome,
+    /// What was asked for in a session.
+    Request,
+    /// A note without a form of its own.
+    Note,
+}
+
+/// One line that may be told.
+#[derive(Debug, Clone)]
+pub(super) struct Statement {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    /// The higher, the earlier it is chosen.
+    pub(super) score: f32,
+    /// The drawer, as a place in the list of read drawers.
+    pub(super) drawer: usize,
+    /// When it was said, in milliseconds since 1970.
+    pub(super) moment: i64,
+    pub(super) about: About,
+}
+
+/// What a statement is about, to compare it with others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct About {
+    /// The words of the statement and of the turn or note that holds it.
+    pub(super) topic: Topic,
+    /// Also the words that its user said earlier in the session.
+    pub(super) context: Topic,
+    /// The session or note, and its place there.
+    pub(super) unit: usize,
+    pub(super) turn: usize,
+    /// The title of the session.
+    pub(super) title: String,
+    /// Whether it says that it replaces something.
+    pub(super) changes: bool,
+    /// Whether it contains a number.
+    pub(super) has_number: bool,
+}
+
+/// Words that say that something was done.
+#[derive(Debug, Clone)]
+pub(super) struct Evidence {
+    pub(super) unit: usize,
+    pub(super) turn: usize,
+    pub(super) moment: i64,
+    /// Whether the user says it, in a session or a note.
+    pub(super) is_users: bool,
+    /// The words of the sentence.
+    pub(super) topic: Topic,
+}
+
+/// Words that say that something is done in another way from now on.
+#[derive(Debug, Clone)]
+pub(super) struct Revision {
+    pub(super) unit: usize,
+    pub(super) turn: usize,
+    pub(super) moment: i64,
+    pub(super) topic: Topic,
+}
+
+/// What a fact said until it ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) topic: Topic,
+    /// The last day on which it held.
+    pub(super) until: String,
+}
+
+/// Everything that was recognised.
+#[derive(Debug, Default)]
+pub(super) struct Recognised {
+    pub(super) statements: Vec<Statement>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) revisions: Vec<Revision>,
+    pub(super) ended: Vec<Ended>,
+    /// The words of each session or note.
+    pub(super) units: Vec<Topic>,
+    pub(super) frequencies: Frequencies,
+    /// How many sessions have a title.
+    pub(super) titles: HashMap<String, usize>,
+}
+
+impl Recognised {
+    /// Begins a session or a note.
+    pub(super) fn unit(&mut self, text: &str) -> usize {
+        let topic = Topic::of(text);
+        self.frequencies.count(&topic);
+        self.units.push(topic);
+        self.units.len() - 1
+    }
+}
+
+/// A text in one line, cut if it is long.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    cut(&words.join(" "), 1, MOST_CHARACTERS)
+}
