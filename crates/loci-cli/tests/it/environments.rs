@@ -75,6 +75,7 @@ const RUNS: &[(&str, i32)] = &[
     ("model list", 0),
     ("model remove unknown", 2),
     ("bench retrieval @/missing", 2),
+    ("bench hooks @/missing", 2),
     ("demo", 0),
     ("completions bash", 0),
     ("forget a", 0),

@@ -146,6 +146,7 @@ fn full(caller: &mut Caller, dir: &Dir) {
     let asked = json!({"id": twin, "query": "bread and salt", "k": 1});
     let why = caller.call("loci_why_not", asked);
     assert!(why["reason"].is_string(), "{why}");
+    caller.call("loci_update", json!({"id": twin, "pin": true}));
     let woken = caller.call("loci_wake_up", json!({"wing": "notes", "budget": 400}));
     let text = woken["text"].as_str().unwrap();
     assert!(text.contains("tide table"), "{woken}");
