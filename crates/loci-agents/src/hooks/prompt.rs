@@ -1,5 +1,5 @@
 //! Adds relevant memories to a prompt, or nothing: within a token limit, and each drawer once per
-//! session. [`super::choose`] decides what is relevant.
+//! session. [`super::choose()`] decides what is relevant.
 
 use loci_palace::{DEFAULT_COLLECTION, Result, today};
 
