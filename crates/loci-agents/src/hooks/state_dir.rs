@@ -46,11 +46,17 @@ impl StateDir {
         loci_files::create_directory(&self.folder)
     }
 
-    /// Opens a file, and creates it if necessary. Its content is not changed.
+    /// Opens a file, and creates it if necessary. Its content is not changed. A link is refused:
+    /// it may lead to a file of a palace.
     pub(super) fn open(&self, name: &str) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).truncate(false);
         private(&mut options);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            rustix::fs::OFlags::NOFOLLOW.bits().cast_signed(),
+        );
         own::open_or_create(&self.path(name), &options)
     }
 

@@ -162,7 +162,11 @@ fn printed(text: String) -> Reply {
 /// messages.
 pub(crate) fn is_meant_by(line: impl Iterator<Item = OsString>) -> bool {
     let mut words = line.skip(1).skip_while(|word| word != "hook");
-    words.next().is_some() && !std::io::stdin().is_terminal()
+    let is_hook = words.next().is_some();
+    let is_for_people = words
+        .next()
+        .is_some_and(|word| word == "try" || word == "log");
+    is_hook && !is_for_people && !std::io::stdin().is_terminal()
 }
 
 /// Records such a call for `loci doctor`.

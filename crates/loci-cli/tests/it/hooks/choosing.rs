@@ -180,3 +180,25 @@ fn forgetting_a_drawer_deletes_the_log_and_says_so() {
     assert!(removed.contains("hooks/log.jsonl"), "{forgot}");
     assert_eq!(scene.dir.json(1, &["hook", "log"])["entries"], json!([]));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_log_is_not_followed() {
+    let scene = project();
+    let target = scene.dir.write("target", "keep");
+    let folder = scene.dir.path("home/.local/state/loci/hooks");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(&target, folder.join("log.jsonl")).unwrap();
+    assert!(scene.prompt("s", "Who is Marta?").is_some());
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "keep");
+}
+
+#[test]
+fn an_invalid_prompt_to_try_is_refused_aloud() {
+    let scene = project();
+    let ran = scene
+        .dir
+        .run(&["hook", "try", "Who is Marta?", "--no-such-option"]);
+    assert_eq!(ran.code, 64, "{ran:?}");
+    assert!(ran.stderr.contains("no-such-option"), "{ran:?}");
+}
