@@ -156,11 +156,7 @@ impl Run {
         filling.add(case.drawers.iter().map(copy).collect())?;
         filling.finish()?;
         let palace = Palace::open(&path, &OpenOptions::create())?;
-        for question in case
-            .questions
-            .iter()
-            .filter(|question| !question.unanswerable)
-        {
+        for question in answerable(case) {
             self.ask(
                 &palace,
                 PalaceSize::Small,
@@ -189,11 +185,7 @@ impl Run {
                 0 => AskedKind::Cross,
                 _ => AskedKind::Help,
             };
-            for question in case
-                .questions
-                .iter()
-                .filter(|question| !question.unanswerable)
-            {
+            for question in answerable(case) {
                 self.ask(
                     &palace,
                     PalaceSize::Large,
@@ -330,6 +322,11 @@ impl Run {
         self.rows.push(row);
         Ok(())
     }
+}
+
+fn answerable(case: &Case) -> impl Iterator<Item = &Question> {
+    let questions = case.questions.iter();
+    questions.filter(|question| !question.unanswerable)
 }
 
 fn copy(drawer: &dataset::Drawer) -> dataset::Drawer {

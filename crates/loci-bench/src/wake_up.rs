@@ -1,8 +1,8 @@
-//! Measures what a wake-up tells, with projects that were invented for this.
+//! Measures the wake-up text on invented projects.
 //!
-//! A project has files, conversations, notes, diary entries and facts. It also has the list of what
-//! a good colleague would tell a new session, with weights, and a list of what must not be told. A
-//! real palace is filled with each project: files and transcripts are mined, notes are added.
+//! A project has files, conversations, notes, diary entries and facts. It also lists the
+//! statements that the text should contain, with weights, and the passages that it must not contain.
+//! Each project fills a real palace: files and transcripts are mined, notes are added.
 //!
 //! Files with odd numbers are for tuning. The others are only measured.
 

@@ -1,10 +1,11 @@
 //! Adds relevant memories to a prompt, or nothing: within a token limit, and each drawer once per
 //! session. [`super::choose()`] decides what is relevant.
 
-use loci_palace::{DEFAULT_COLLECTION, Result, today};
+use loci_palace::{DEFAULT_COLLECTION, MaskTally, Result, today};
 
 use super::answer::HookOutput;
 use super::choose::{Candidate, Prompt, choose, is_command};
+use super::excerpt::beginning;
 use super::harness::Harness;
 use super::inject::{Injection, inject};
 use super::input::Input;
@@ -13,6 +14,8 @@ use super::notes::Outcome;
 use super::run::Call;
 use super::session::Session;
 
+/// How much of a prompt is masked for the log, which keeps less of it.
+const MASKED_BYTES: usize = 4_096;
 /// The default token limit of all passages.
 pub const PROMPT_TOKENS: usize = 400;
 
@@ -65,7 +68,10 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     if !session.record(&injection.drawers(), None) {
         return nothing("the state of the session could not be written");
     }
-    note(call, input, text, &wing, &injection);
+    // A secret in the prompt does not belong into the log. It is masked before the prompt is cut,
+    // because a part of a secret is not recognised.
+    let masked = palace.masked(beginning(text, MASKED_BYTES), &mut MaskTally::default());
+    note(call, input, &masked, &wing, &injection);
     let note = format!("added {} passage(s)", injection.passages.len());
     Ok((HookOutput::Context(injection.text), Outcome::done(note)))
 }

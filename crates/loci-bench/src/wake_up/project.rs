@@ -59,7 +59,7 @@ struct DatedFact {
     valid_until: Option<String>,
 }
 
-/// What a colleague would tell. It counts as told if one of the passages is in the text.
+/// A statement that the text should contain: any one of the passages is enough.
 #[derive(Debug, Deserialize)]
 pub(super) struct Tell {
     pub(super) what: String,
@@ -67,7 +67,7 @@ pub(super) struct Tell {
     pub(super) weight: u32,
 }
 
-/// A passage that must not be told.
+/// A passage that the text must not contain.
 #[derive(Debug, Deserialize)]
 pub(super) struct DoNotTell {
     pub(super) substring: String,

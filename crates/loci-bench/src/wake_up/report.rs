@@ -11,13 +11,13 @@ pub struct WakeUpRow {
     pub number: u32,
     /// Its name.
     pub name: String,
-    /// The sum of the weights of what should be told.
+    /// The sum of the weights of all statements that the text should contain.
     pub weight: u32,
-    /// The sum of the weights of what was told.
+    /// The sum of the weights of those that it contains.
     pub told_weight: u32,
-    /// What was not told.
+    /// The statements that are missing.
     pub missed: Vec<String>,
-    /// Passages that were told and must not be.
+    /// Forbidden passages in the text.
     pub forbidden: Vec<String>,
     /// Tokens of the text.
     pub tokens: usize,
@@ -41,7 +41,7 @@ pub struct WakeUpReport {
 pub struct WakeUpFigures {
     /// Number of projects.
     pub projects: usize,
-    /// The weights of what was told, as a share of the weights of what should be told.
+    /// The weights of the statements in the text, as a share of all weights.
     pub told: f64,
     /// The share of projects with a forbidden passage.
     pub projects_with_forbidden: f64,

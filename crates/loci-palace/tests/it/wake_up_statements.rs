@@ -1,24 +1,10 @@
 //! What a wake-up recognises in conversations, notes and files, and what it leaves out.
 
-use loci_palace::{Batch, MetadataPatch, OutcomeKind, Palace, add, pin, wake_up};
-use serde_json::{Value, json};
+use loci_palace::{OutcomeKind, Palace, add, pin, wake_up};
+use serde_json::json;
 
 use super::mined::{Scene, with_word};
-use super::support::open;
-
-fn palace() -> (tempfile::TempDir, Palace) {
-    let directory = tempfile::tempdir().unwrap();
-    let palace = open(&directory.path().join("palace"));
-    (directory, palace)
-}
-
-fn put(palace: &Palace, id: &str, text: &str, metadata: &Value) {
-    let drawers = palace.collection("drawers", true).unwrap();
-    let batch = Batch::new([id])
-        .documents([text])
-        .metadatas([MetadataPatch::from_json(metadata).unwrap()]);
-    drawers.add(&batch).unwrap();
-}
+use super::waking::{palace, put};
 
 /// A note of a day in January.
 fn note(palace: &Palace, day: u32, text: &str) {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::support::open;
 
-fn palace() -> (tempfile::TempDir, Palace) {
+pub(super) fn palace() -> (tempfile::TempDir, Palace) {
     let directory = tempfile::tempdir().unwrap();
     let palace = open(&directory.path().join("palace"));
     (directory, palace)
 }
 
-fn put(palace: &Palace, id: &str, text: &str, metadata: &Value) {
+pub(super) fn put(palace: &Palace, id: &str, text: &str, metadata: &Value) {
     let drawers = palace.collection("drawers", true).unwrap();
     let batch = Batch::new([id])
         .documents([text])

@@ -202,3 +202,18 @@ fn an_invalid_prompt_to_try_is_refused_aloud() {
     assert_eq!(ran.code, 64, "{ran:?}");
     assert!(ran.stderr.contains("no-such-option"), "{ran:?}");
 }
+
+#[test]
+fn a_secret_in_a_prompt_is_masked_in_the_log() {
+    let scene = project();
+    let secret = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYz1cD");
+    let prompt =
+        format!("Why did Marta Lindqvist from operations cap the backoff? GITHUB_TOKEN={secret}");
+    scene.prompt("s", &prompt).unwrap();
+    let log = scene.dir.path("home/.local/state/loci/hooks/log.jsonl");
+    let text = std::fs::read_to_string(log).unwrap();
+    assert!(
+        text.contains("Why did Marta") && !text.contains(&secret),
+        "{text}"
+    );
+}
