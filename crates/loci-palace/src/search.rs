@@ -9,7 +9,7 @@ use loci_core::{
     quoted,
 };
 use loci_embed::is_earlier_table;
-use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Relevance, Verdict};
+use loci_recall::{Explanation, FacetQuery, Later, MatchedVia, Parts, Relevance, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -86,6 +86,7 @@ impl Request {
             today: self.today,
             by_source: self.by_source,
             explain: self.explain,
+            unasked: self.unasked,
             facets: (!self.unasked).then_some(PLACES_OF_SCOPE),
             outside_keys: places_in(&self.selection)
                 .map(|(key, _)| key.to_owned())
@@ -162,6 +163,9 @@ pub struct Hit {
     /// there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also_in: Option<Vec<String>>,
+    /// The id of the latest drawer that seems to replace it: a later statement about the same thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
     /// The fields that a brief answer leaves out.
     #[serde(flatten)]
     pub details: Option<HitDetails>,
@@ -190,6 +194,10 @@ pub struct HitDetails {
     #[serde(skip)]
     #[schemars(skip)]
     pub relevance: Relevance,
+    /// The drawer that [`Hit::later`] names.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub later_drawer: Option<Later>,
     /// Its metadata.
     pub metadata: Metadata,
 }
@@ -269,6 +277,7 @@ impl Hit {
             probability: estimate(hit.probability, detail),
             matched_via: hit.matched_via,
             cut: hit.cut,
+            later: hit.later.as_ref().map(|later| later.id.clone()),
             also_in: (detail == Detail::Full || !hit.also_in.is_empty()).then_some(hit.also_in),
             details: (detail == Detail::Full).then_some(HitDetails {
                 authored_at,
@@ -280,6 +289,7 @@ impl Hit {
                 parts: hit.parts,
                 tokens: hit.tokens,
                 relevance: hit.relevance,
+                later_drawer: hit.later,
                 metadata: hit.metadata,
             }),
         }

@@ -5,6 +5,7 @@ use loci_core::{FacetCounts, Metadata, Outside, Selection, Warning};
 
 use crate::evidence::FacetQuery;
 use crate::explain::Explanation;
+use crate::later::Later;
 use crate::rank::MatchedVia;
 use crate::relevance::Relevance;
 use crate::score::{Parts, today};
@@ -32,6 +33,9 @@ pub struct Request {
     pub by_source: bool,
     /// Whether the explanation names the drawers of both arms.
     pub explain: bool,
+    /// Whether nobody asked, so that only hits which are worth adding to a prompt are compared with
+    /// later drawers.
+    pub unasked: bool,
     /// The facets to count over the selection if there are fewer than `k` hits.
     pub facets: Option<FacetQuery>,
     /// Metadata keys whose values are counted over the whole collection if the selection matches
@@ -54,6 +58,7 @@ impl Request {
             today: today(),
             by_source: false,
             explain: false,
+            unasked: false,
             facets: None,
             outside_keys: Vec::new(),
             outside_selections: Vec::new(),
@@ -100,6 +105,8 @@ pub struct Hit {
     pub also_in: Vec<String>,
     /// Number of tokens of the text.
     pub tokens: usize,
+    /// The latest drawer that seems to replace it.
+    pub later: Option<Later>,
 }
 
 /// The answer.

@@ -15,6 +15,8 @@ mod evidence;
 mod examine;
 mod explain;
 mod feature;
+mod later;
+mod later_weights;
 mod lexical;
 mod model;
 mod probability;
@@ -42,6 +44,7 @@ pub use evidence::{
 pub use examine::{Candidate, examine};
 pub use explain::{ArmEntry, Explanation, StageNote, TermInfo};
 pub use feature::{DEFINITIONS, Definition, FEATURES, Feature, Features, Shape};
+pub use later::{Comparison, LATER_INPUTS, Later, Statement, likelihood};
 pub use model::{Curve, segment, share_of_large};
 pub use probability::{Common, INPUTS};
 pub use rank::MatchedVia;

@@ -13,7 +13,9 @@ use crate::model::Model;
 use crate::probability::Calibration;
 use crate::score::{Asked, Parts, Scorer, similarity};
 use crate::similarity::Similarity;
-use crate::weights::{COMPANY, COMPANY_SCALE, DEPTH, FIRST_OF_ARM, NEAR_PERCENT, TEXTS};
+use crate::weights::{
+    COMPANY, COMPANY_SCALE, DEPTH, FIRST_OF_ARM, FOLLOWED, NEAR_PERCENT, TEXTS,
+};
 use crate::window::Windows;
 
 /// How a drawer was found.
@@ -136,6 +138,23 @@ impl Ranker {
             );
             records.push(ranked.record);
         }
+        records
+    }
+
+    /// The drawers that follow the best ones in their sources. They may replace what these say
+    /// without a word of the question.
+    fn following(&self, findings: &Findings) -> Vec<u64> {
+        let mut records: Vec<u64> = Vec::new();
+        for ranked in self.ranked.iter().take(FOLLOWED) {
+            let evidence = findings.evidence.get(ranked.at);
+            for at in evidence.iter().flat_map(|evidence| &evidence.after) {
+                let after = findings.evidence.get(*at).filter(|after| after.admitted);
+                let record = after.map(|after| after.record);
+                records.extend(record.filter(|record| !self.chosen.contains(record)));
+            }
+        }
+        records.sort_unstable();
+        records.dedup();
         records
     }
 
@@ -295,6 +314,8 @@ impl Judge for Ranker {
         };
         let mut records = self.first(findings);
         self.chosen = records.iter().copied().collect();
+        let following = self.following(findings);
+        records.extend(following);
         if self.criteria.explain {
             let shown = |rank: Option<usize>| rank.is_some_and(|rank| rank <= SHOWN);
             let of_arms = self
@@ -302,7 +323,8 @@ impl Judge for Ranker {
                 .iter()
                 .filter(|ranked| shown(ranked.lexical_rank) || shown(ranked.semantic_rank))
                 .map(|ranked| ranked.record)
-                .filter(|record| !self.chosen.contains(record));
+                .filter(|record| !records.contains(record))
+                .collect::<Vec<u64>>();
             records.extend(of_arms);
         }
         records

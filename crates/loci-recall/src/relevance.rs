@@ -43,7 +43,12 @@ impl Relevance {
         self.inputs
     }
 
-    /// How relevant the hit is, from 0 to 1. From one half on it is worth telling.
+    /// Whether the hit is worth adding to a prompt.
+    pub(crate) fn is_worth_adding(&self) -> bool {
+        self.value() >= 0.5
+    }
+
+    /// How relevant the hit is, from 0 to 1. From one half on it is worth adding to a prompt.
     pub fn value(&self) -> f32 {
         let sums = WEIGHTS
             .map(|weights| -> f32 { self.inputs.iter().zip(weights).map(|(a, b)| a * b).sum() });

@@ -12,6 +12,7 @@ use crate::answer::{Answer, Hit, Request};
 use crate::budget::{Budget, Fit, count_tokens, cut_around};
 use crate::evidence::{FacetQuery, Findings, Judge, MAX_DEPTH, Probe, ProbeVector};
 use crate::explain::explain;
+use crate::later;
 use crate::probability::Calibration;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
@@ -72,8 +73,8 @@ pub fn search(
     let model = run.model.split(':').next().unwrap_or_default();
     let of = (collection.name(), model);
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
-    let mut hits = fold(&ranker, drawers, request);
-    hits.truncate(request.k);
+    let (mut hits, others) = fold(&ranker, drawers, request);
+    later::mark(run.query, &mut hits, &others, request.unasked);
     leave_out_improbable(&mut hits, request, &mut answer.warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
@@ -128,7 +129,7 @@ impl Judge for Choice<'_> {
     }
 
     fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
-        let hits = fold(&self.ranker, drawers.to_vec(), self.request);
+        let (hits, _) = fold(&self.ranker, drawers.to_vec(), self.request);
         let is_short = hits.len() < self.request.k;
         self.look_deeper = is_short && self.ranker.full && !self.is_last;
         let wanted = self.request.facets.filter(|_| !self.look_deeper)?;
@@ -336,8 +337,13 @@ fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
     query.get(..end).unwrap_or_default()
 }
 
-/// The hits in order. Hits with the same text are merged.
-fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> {
+/// The hits in order, and the drawers that were fetched besides them. Hits with the same text are
+/// merged.
+fn fold(
+    ranker: &Ranker,
+    drawers: Vec<Recalled>,
+    request: &Request,
+) -> (Vec<Hit>, Vec<Recalled>) {
     let ranked: BTreeMap<u64, &Ranked> = ranker
         .ranked
         .iter()
@@ -346,11 +352,13 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
     let calibration = ranker.calibration();
     let relevances = Relevances::new(ranker, &calibration);
     let mut hits: Vec<Hit> = Vec::new();
+    let mut others: Vec<Recalled> = Vec::new();
     for drawer in drawers {
         let Some(ranked) = ranked
             .get(&drawer.record)
             .filter(|_| ranker.chosen.contains(&drawer.record))
         else {
+            others.push(drawer);
             continue;
         };
         let same = hits
@@ -361,11 +369,12 @@ fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> 
             continue;
         }
         if hits.len() == request.k {
+            others.push(drawer);
             continue;
         }
         hits.push(hit(ranker, ranked, drawer, &calibration, &relevances));
     }
-    hits
+    (hits, others)
 }
 
 fn hit(
@@ -405,6 +414,7 @@ fn hit(
         matched_words,
         also_in: Vec::new(),
         tokens: 0,
+        later: None,
     }
 }
 

@@ -37,3 +37,6 @@ pub(crate) const NEAR_PERCENT: usize = 70;
 pub(crate) const TEXTS: usize = 24;
 /// Number of drawers at the top of each arm whose tokens are always compared.
 pub(crate) const FIRST_OF_ARM: usize = 20;
+
+/// The drawers that follow this many of the best ones in their sources are read, too.
+pub(crate) const FOLLOWED: usize = 4;
