@@ -1,10 +1,14 @@
-//! Fits the relevance of drawers to prompts: reads the details of `loci bench hooks` and writes
-//! `crates/loci-recall/src/relevance_weights.rs`. The same details give the same weights.
+//! Fits the relevance of drawers to prompts, and the likelihood that a later statement replaces an
+//! earlier one: reads the details of `loci bench hooks` and writes `relevance_weights.rs` and
+//! `later_weights.rs` in `crates/loci-recall/src`. The same details give the same weights.
 //!
 //! For each size of palace, a logistic regression separates the drawers with evidence from all
 //! others that were considered. More of an input never hurts, except for the length. The constant
 //! is then moved so that one half is the lowest relevance at which cross and junk stay within their
 //! limits.
+//!
+//! The likelihood is one logistic regression over all pairs of drawers that were compared. Pairs
+//! that are held apart are left out.
 
 #![expect(
     clippy::indexing_slicing,
@@ -16,7 +20,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use loci_bench::{AskedKind, HookRow, PalaceSize};
-use loci_recall::RELEVANCE_INPUTS as INPUTS;
+use loci_recall::{LATER_INPUTS, RELEVANCE_INPUTS as INPUTS};
 
 use crate::root;
 
@@ -34,6 +38,17 @@ const RIDGE: f64 = 1.0;
 const ITERATIONS: usize = 60;
 /// How many drawers are added to a prompt at most.
 const ADDED: usize = 3;
+
+/// The inputs of the likelihood that may have a negative weight: whether the later statement asks,
+/// how far it is behind, and how long it is.
+const LATER_FREE: [usize; 3] = [7, 9, 12];
+/// The relevance at which the hook adds a drawer.
+const RELEVANT: f32 = 0.5;
+/// How much an update of the data set counts, any other pair of drawers of it, and a drawer that is
+/// not relevant. A pair of the notes counts 1.
+const UPDATE_WEIGHT: f64 = 1.5;
+const CONVERSATION_WEIGHT: f64 = 0.5;
+const IRRELEVANT_WEIGHT: f64 = 0.3;
 
 type Weights = [f64; INPUTS];
 
@@ -81,11 +96,44 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         weights[0] -= limit;
         fitted.push((drawers, weights));
     }
+    let later = learn_later(&rows);
+    println!("the later statement: weights {later:.3?}");
     if !options.dry_run {
-        let path = root().join("crates/loci-recall/src/relevance_weights.rs");
-        std::fs::write(&path, source(&fitted)).context("cannot write the weights")?;
+        let folder = root().join("crates/loci-recall/src");
+        std::fs::write(folder.join("relevance_weights.rs"), source(&fitted))
+            .and_then(|()| std::fs::write(folder.join("later_weights.rs"), later_source(&later)))
+            .context("cannot write the weights")?;
     }
     Ok(())
+}
+
+/// Learns how likely a later statement replaces an earlier one.
+fn learn_later(rows: &[HookRow]) -> [f64; LATER_INPUTS] {
+    let mut examples: Vec<Example<LATER_INPUTS>> = Vec::new();
+    let fitted = rows.iter().filter(|row| {
+        let is_held_apart = row.pair.as_ref().is_some_and(|pair| pair.held_apart);
+        row.kind == AskedKind::Help && !is_held_apart
+    });
+    for row in fitted {
+        for compared in &row.compared {
+            let mut considered = row.considered.iter();
+            let is_relevant =
+                considered.any(|drawer| drawer.id == compared.id && drawer.relevance >= RELEVANT);
+            for (inputs, replaces) in &compared.later {
+                let weight = match (row.pair.is_none(), *replaces) {
+                    (true, true) => UPDATE_WEIGHT,
+                    (true, false) => CONVERSATION_WEIGHT,
+                    (false, _) => 1.0,
+                };
+                let share = match is_relevant || *replaces {
+                    true => 1.0,
+                    false => IRRELEVANT_WEIGHT,
+                };
+                examples.push((inputs.map(f64::from), *replaces, weight * share));
+            }
+        }
+    }
+    learn_from(&examples, &LATER_FREE)
 }
 
 /// The kind of a prompt, and the scores of its drawers with whether they are evidence.
@@ -152,11 +200,15 @@ fn learn(rows: &[&HookRow]) -> Weights {
         let considered = row.considered.iter();
         considered.map(move |drawer| (drawer.inputs.map(f64::from), drawer.is_evidence, weight))
     });
-    let drawers: Vec<Example> = drawers.collect();
-    let mut used = [true; INPUTS];
+    learn_from(&drawers.collect::<Vec<_>>(), &[LENGTH])
+}
+
+/// Learns weights. Only the constant and the inputs at `free` may have negative ones.
+fn learn_from<const N: usize>(examples: &[Example<N>], free: &[usize]) -> [f64; N] {
+    let mut used = [true; N];
     loop {
-        let weights = regress(&drawers, used);
-        let negative = (1..INPUTS).filter(|at| *at != LENGTH && weights[*at] < 0.0);
+        let weights = regress(examples, used);
+        let negative = (1..N).filter(|at| !free.contains(at) && weights[*at] < 0.0);
         let negative: Vec<usize> = negative.collect();
         if negative.is_empty() {
             return weights;
@@ -168,32 +220,32 @@ fn learn(rows: &[&HookRow]) -> Weights {
 }
 
 /// Inputs, whether it is evidence, and how much it counts.
-type Example = (Weights, bool, f64);
+type Example<const N: usize> = ([f64; N], bool, f64);
 
 /// Newton's method for the logistic loss with a ridge.
-fn regress(drawers: &[Example], used: [bool; INPUTS]) -> Weights {
-    let mut weights = [0.0; INPUTS];
+fn regress<const N: usize>(examples: &[Example<N>], used: [bool; N]) -> [f64; N] {
+    let mut weights = [0.0; N];
     for _ in 0..ITERATIONS {
-        let mut slope = [0.0; INPUTS];
-        let mut curvature = [[0.0; INPUTS]; INPUTS];
-        for (inputs, is_evidence, weight) in drawers {
+        let mut slope = [0.0; N];
+        let mut curvature = [[0.0; N]; N];
+        for (inputs, is_evidence, weight) in examples {
             let sum: f64 = inputs.iter().zip(&weights).map(|(a, b)| a * b).sum();
             let probability = 1.0 / (1.0 + (-sum).exp());
             let error = probability - f64::from(u8::from(*is_evidence));
-            for i in 0..INPUTS {
+            for i in 0..N {
                 slope[i] += weight * error * inputs[i];
-                for j in 0..INPUTS {
+                for j in 0..N {
                     curvature[i][j] +=
                         weight * probability * (1.0 - probability) * inputs[i] * inputs[j];
                 }
             }
         }
-        for i in 0..INPUTS {
+        for i in 0..N {
             slope[i] += RIDGE * weights[i];
             curvature[i][i] += RIDGE;
             if !used[i] {
                 slope[i] = 0.0;
-                curvature[i] = [0.0; INPUTS];
+                curvature[i] = [0.0; N];
                 curvature[i][i] = 1.0;
             }
         }
@@ -209,9 +261,9 @@ fn regress(drawers: &[Example], used: [bool; INPUTS]) -> Weights {
 }
 
 /// Gauss's elimination. The matrix is positive definite, so no row is exchanged.
-fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
-    for i in 0..INPUTS {
-        for j in i + 1..INPUTS {
+fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
+    for i in 0..N {
+        for j in i + 1..N {
             let factor = matrix[j][i] / matrix[i][i];
             let row = matrix[i];
             for (cell, above) in matrix[j].iter_mut().zip(row) {
@@ -220,9 +272,9 @@ fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: Weights) -> Weights {
             right[j] -= factor * right[i];
         }
     }
-    let mut solved = [0.0; INPUTS];
-    for i in (0..INPUTS).rev() {
-        let known: f64 = (i + 1..INPUTS).map(|j| matrix[i][j] * solved[j]).sum();
+    let mut solved = [0.0; N];
+    for i in (0..N).rev() {
+        let known: f64 = (i + 1..N).map(|j| matrix[i][j] * solved[j]).sum();
         solved[i] = (right[i] - known) / matrix[i][i];
     }
     solved
@@ -258,6 +310,21 @@ fn source(fitted: &[(u64, Weights)]) -> String {
     }
     text.push_str("];\n");
     text
+}
+
+fn later_source(weights: &[f64; LATER_INPUTS]) -> String {
+    let weights: Vec<String> = weights
+        .iter()
+        .map(|weight| format!("{weight:.3}"))
+        .collect();
+    let lines: Vec<String> = weights.chunks(10).map(|line| line.join(", ")).collect();
+    format!(
+        "//! Written by `cargo xtask fit-hooks`.\n\n\
+         use crate::later::LATER_INPUTS;\n\n\
+         /// The weights of the inputs of the likelihood that a later statement replaces an earlier one.\n\
+         pub(crate) const WEIGHTS: [f32; LATER_INPUTS] = [\n    {},\n];\n",
+        lines.join(",\n    ").replace("-0.000", "0.000")
+    )
 }
 
 /// A number as Rust code has it.

@@ -77,6 +77,11 @@ impl<'a> Split<'a> {
 }
 
 impl Details {
+    /// Whether a file was requested.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Creates the file, and overwrites an existing one.
     pub(crate) fn create(path: Option<&Path>) -> Result<Self> {
         let create = |path: &Path| match loci_files::foreign::create(path) {

@@ -9,6 +9,7 @@
 //! conversations. In the large palace the evidence of every fifth question is left out, and these
 //! questions are the cross questions there.
 
+mod later;
 mod notes;
 mod report;
 mod rows;
@@ -26,9 +27,10 @@ use crate::run::Progress;
 use crate::sample::Sample;
 use crate::store::{Filling, PalacesDir};
 use crate::together::Merger;
+use later::Truth;
 
-pub use report::{HookReport, Shares, SizeFigures};
-pub use rows::{AskedKind, Considered, HookRow, PalaceSize};
+pub use report::{HookReport, LaterFigures, Shares, SizeFigures};
+pub use rows::{AskedKind, AskedPair, Compared, Considered, HookRow, PalaceSize};
 
 /// Prompts to a coding agent that need no memory, one per line.
 const EVERYDAY: &str = include_str!("../data/everyday-prompts.txt");
@@ -130,6 +132,8 @@ struct Asked<'a> {
     text: &'a str,
     today: Option<Date>,
     evidence: &'a [String],
+    /// The statements that replace others: an earlier and a later drawer.
+    truth: Truth<'a>,
 }
 
 impl<'a> Asked<'a> {
@@ -142,6 +146,13 @@ impl<'a> Asked<'a> {
             evidence: match kind {
                 AskedKind::Help => &question.sessions,
                 _ => &[],
+            },
+            truth: Truth::Updates {
+                sessions: &question.sessions,
+                turns: match question.category.as_str() {
+                    "knowledge-update" => &question.turns,
+                    _ => &[],
+                },
             },
         }
     }
@@ -224,6 +235,7 @@ impl Run {
                             text: question,
                             today: None,
                             evidence: &ids,
+                            truth: Truth::Pair(pair),
                         },
                     )?;
                 }
@@ -243,6 +255,7 @@ impl Run {
                             text: question,
                             today: None,
                             evidence: &[],
+                            truth: Truth::Unknown,
                         },
                     )?;
                 }
@@ -273,6 +286,7 @@ impl Run {
             text: &text,
             today,
             evidence: &[],
+            truth: Truth::Unknown,
         };
         self.ask(palace, size, &asked)
     }
@@ -308,14 +322,31 @@ impl Run {
                         .value()
                         .is_some_and(|source| asked.evidence.contains(source)),
                 is_added: is_added(&hit.id),
+                later: hit.later.clone(),
             }
         });
+        let is_fitted = self.details.is_wanted() && size != PalaceSize::Large;
+        let compared = match asked.truth {
+            Truth::Unknown => Vec::new(),
+            _ if !is_fitted => Vec::new(),
+            truth => later::compare(palace, &prompt, truth)?,
+        };
         let row = HookRow {
             kind: asked.kind,
             id: asked.id.to_owned(),
             prompt: asked.text.to_owned(),
             size,
             considered: considered.collect(),
+            is_update: matches!(asked.truth, Truth::Updates { turns, .. } if !turns.is_empty()),
+            pair: match asked.truth {
+                Truth::Pair(pair) => Some(AskedPair {
+                    ids: pair.ids(),
+                    overruled: pair.overruled,
+                    held_apart: pair.held_apart,
+                }),
+                _ => None,
+            },
+            compared,
             cpu_ms,
         };
         self.details.write_line(&row)?;

@@ -42,8 +42,8 @@ pub use dataset::{Half, Kind};
 pub use difference::{Difference, Differences};
 pub use figures::{AtAll, AtTop, Brief, Figures, Intervals};
 pub use hooks::{
-    AskedKind, Considered, HookOptions, HookReport, HookRow, PalaceSize, Shares, SizeFigures,
-    measure,
+    AskedKind, AskedPair, Compared, Considered, HookOptions, HookReport, HookRow, LaterFigures,
+    PalaceSize, Shares, SizeFigures, measure,
 };
 pub use report::{BaselineFigures, Category, Cost, HalfFigures, Percentiles, Report};
 pub use run::{Options, Progress, run};

@@ -118,8 +118,8 @@ pub use loci_mine::{
     Report as MineReport, Source, SyncReport, TextOptions, Tree,
 };
 pub use loci_recall::{
-    ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,
-    TermInfo, Verdict, count_tokens, date_of, rarity_of, search_words, today,
+    ArmEntry, Explanation, Later, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts,
+    StageNote, TermInfo, Verdict, count_tokens, date_of, rarity_of, search_words, today,
 };
 pub use loci_text::matching_spans;
 pub use loci_transcripts::recognise as recognise_conversation;

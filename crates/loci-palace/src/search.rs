@@ -258,6 +258,35 @@ impl Answer {
 }
 
 impl Hit {
+    /// The drawer that [`Hit::later`] names, as a hit of the same search. `None` in a brief answer.
+    pub fn later_hit(&self) -> Option<Self> {
+        let details = self.details.as_ref()?;
+        let later = details.later_drawer.as_ref()?;
+        let place = DrawerLocation::of(&later.metadata);
+        let authored_at = Moment(later.authored_at);
+        Some(Self {
+            id: later.id.clone(),
+            wing: Nullable::new(place.wing, Detail::Full),
+            room: Nullable::new(place.room, Detail::Full),
+            source: Nullable::new(place.source, Detail::Full),
+            start_line: Nullable::new(place.start_line, Detail::Full),
+            end_line: Nullable::new(place.end_line, Detail::Full),
+            flags: flags_of(&later.text),
+            text: later.text.clone(),
+            date: authored_at.day(),
+            cut: false,
+            also_in: None,
+            later: None,
+            details: Some(HitDetails {
+                authored_at,
+                later_drawer: None,
+                metadata: later.metadata.clone(),
+                ..details.clone()
+            }),
+            ..self.clone()
+        })
+    }
+
     fn new(hit: loci_recall::Hit, request: &Request) -> Self {
         let detail = request.detail;
         let place = DrawerLocation::of(&hit.metadata);

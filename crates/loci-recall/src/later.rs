@@ -16,12 +16,15 @@ mod window;
 use loci_core::{MetaValue, Metadata, Recalled};
 
 use crate::answer::Hit;
-use crate::later_weights::{MIN_LIKELIHOOD, WEIGHTS};
+use crate::later_weights::WEIGHTS;
 use window::{Window, Windows};
 
 /// Number of inputs.
 pub const LATER_INPUTS: usize = 13;
 
+/// From this likelihood on, a hit is marked. Half of the marked statements are replaced; the others
+/// are followed by a statement that is close to them.
+const MIN_LIKELIHOOD: f32 = 0.12;
 /// How many hits are compared with later drawers.
 const MOST_HITS: usize = 40;
 /// How many drawers each of them is compared with.
@@ -60,6 +63,10 @@ impl<'a> Statement<'a> {
         self.metadata.get_str("source_file")
     }
 
+    fn wing(&self) -> Option<&'a str> {
+        self.metadata.get_str("wing")
+    }
+
     fn line(&self) -> Option<i64> {
         match self.metadata.get("start_line") {
             Some(MetaValue::Int(line)) => Some(*line),
@@ -80,9 +87,11 @@ impl<'a> Statement<'a> {
     }
 
     /// How far this one is behind an earlier one of the same source; 0 for another source. `None` if
-    /// it is not later.
+    /// it is not later, or belongs to another wing.
     fn behind(&self, earlier: &Self) -> Option<u32> {
-        if !self.is_dated() || !earlier.is_dated() {
+        let wings = self.wing().zip(earlier.wing());
+        let is_elsewhere = wings.is_some_and(|(here, there)| here != there);
+        if is_elsewhere || !self.is_dated() || !earlier.is_dated() {
             return None;
         }
         let places = self.line().zip(earlier.line());
@@ -124,7 +133,12 @@ impl Comparison {
         }
         let windows = Windows::of(earlier.text, earlier.is_assistants());
         let before = windows.best(|window| self.question.shared(window))?;
-        self.between(earlier, before, later, &Windows::of(later.text, later.is_assistants()))
+        self.between(
+            earlier,
+            before,
+            later,
+            &Windows::of(later.text, later.is_assistants()),
+        )
     }
 
     fn between(
@@ -136,8 +150,7 @@ impl Comparison {
     ) -> Option<[f32; LATER_INPUTS]> {
         let behind = later.behind(earlier)?;
         let question = &self.question;
-        let after =
-            windows.best(|window| before.shared(window) + 0.5 * question.shared(window))?;
+        let after = windows.best(|window| before.shared(window) + 0.5 * question.shared(window))?;
         if before.shared(after) <= 0.0 && question.shared(after) <= 0.0 && behind == 0 {
             return None;
         }
@@ -194,11 +207,14 @@ pub(crate) fn mark(query: &str, hits: &mut [Hit], others: &[Recalled], only_rele
             let (_, earlier) = drawers.get(at)?;
             let question = &comparison.question;
             let before = windows.get(at)?.best(|window| question.shared(window))?;
-            let likely = drawers.iter().zip(&windows).filter_map(|((id, later), windows)| {
-                let inputs = comparison.between(earlier, before, later, windows)?;
-                let likelihood = likelihood(&inputs);
-                (likelihood >= MIN_LIKELIHOOD).then_some((*id, later, likelihood))
-            });
+            let likely = drawers
+                .iter()
+                .zip(&windows)
+                .filter_map(|((id, later), windows)| {
+                    let inputs = comparison.between(earlier, before, later, windows)?;
+                    let likelihood = likelihood(&inputs);
+                    (likelihood >= MIN_LIKELIHOOD).then_some((*id, later, likelihood))
+                });
             let key = |statement: &Statement<'_>| (statement.authored_at, statement.line());
             let (id, later, likelihood) = likely.max_by_key(|(_, later, _)| key(later))?;
             Some(Later {

@@ -2,10 +2,7 @@
 
 use crate::later::LATER_INPUTS;
 
-/// From this likelihood on, a later statement is presented with the earlier one.
-pub(crate) const MIN_LIKELIHOOD: f32 = 0.2;
-
-/// The weights of the inputs.
+/// The weights of the inputs of the likelihood that a later statement replaces an earlier one.
 pub(crate) const WEIGHTS: [f32; LATER_INPUTS] = [
-    -7.0, 1.0, 1.0, 0.5, 5.0, 1.3, 1.2, -1.5, 1.6, 0.3, 0.9, 0.8, -1.0,
+    -6.294, 3.575, 3.631, 0.342, 1.217, 1.567, 1.162, -1.218, 1.569, -0.081, 0.917, 0.440, -1.279,
 ];

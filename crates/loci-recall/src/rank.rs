@@ -13,9 +13,7 @@ use crate::model::Model;
 use crate::probability::Calibration;
 use crate::score::{Asked, Parts, Scorer, similarity};
 use crate::similarity::Similarity;
-use crate::weights::{
-    COMPANY, COMPANY_SCALE, DEPTH, FIRST_OF_ARM, FOLLOWED, NEAR_PERCENT, TEXTS,
-};
+use crate::weights::{COMPANY, COMPANY_SCALE, DEPTH, FIRST_OF_ARM, FOLLOWED, NEAR_PERCENT, TEXTS};
 use crate::window::Windows;
 
 /// How a drawer was found.

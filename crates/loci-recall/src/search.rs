@@ -339,11 +339,7 @@ fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
 
 /// The hits in order, and the drawers that were fetched besides them. Hits with the same text are
 /// merged.
-fn fold(
-    ranker: &Ranker,
-    drawers: Vec<Recalled>,
-    request: &Request,
-) -> (Vec<Hit>, Vec<Recalled>) {
+fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> (Vec<Hit>, Vec<Recalled>) {
     let ranked: BTreeMap<u64, &Ranked> = ranker
         .ranked
         .iter()

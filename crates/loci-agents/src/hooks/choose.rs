@@ -18,6 +18,8 @@ use super::inject::place;
 pub const MIN_RELEVANCE: f32 = 0.5;
 /// The minimum relevance of a drawer of another project.
 pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.9;
+/// The minimum likelihood that a drawer which is not relevant itself replaces one that is.
+const MIN_LIKELIHOOD: f32 = 0.25;
 /// How many drawers are considered.
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
@@ -56,6 +58,8 @@ pub struct Candidate {
     pub needed: f32,
     /// Its wing, if that is another one than the wing of the prompt.
     pub elsewhere: Option<String>,
+    /// Whether it is added because it seems to replace a relevant drawer.
+    pub is_later: bool,
 }
 
 impl Candidate {
@@ -70,9 +74,18 @@ impl Candidate {
         details.map_or(&[], |details| &details.matched_words)
     }
 
-    /// Whether it is relevant enough.
+    fn likelihood_of_later(&self) -> f32 {
+        let later = self
+            .hit
+            .details
+            .as_ref()
+            .and_then(|details| details.later_drawer.as_ref());
+        later.map_or(0.0, |later| later.likelihood)
+    }
+
+    /// Whether it is relevant enough, or seems to replace a drawer that is.
     pub fn is_relevant(&self) -> bool {
-        self.relevance >= self.needed
+        self.is_later || self.relevance >= self.needed
     }
 }
 
@@ -123,6 +136,7 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
                 None => MIN_RELEVANCE,
             },
             elsewhere,
+            is_later: false,
             hit,
         });
     }
@@ -135,8 +149,43 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
         let excess = |candidate: &Candidate| candidate.relevance - candidate.needed;
         excess(other).total_cmp(&excess(one))
     });
+    let mut candidates = later_first(candidates, is_own);
     candidates.truncate(CONSIDERED);
     Ok(candidates)
+}
+
+/// Puts the later statement before each relevant one that it seems to replace. The agent gets both:
+/// only a person knows which of them holds.
+fn later_first(candidates: Vec<Candidate>, is_own: impl Fn(&Hit) -> bool) -> Vec<Candidate> {
+    let mut ordered: Vec<Candidate> = Vec::with_capacity(candidates.len() + 2);
+    let mut rest = candidates;
+    while !rest.is_empty() {
+        let candidate = rest.remove(0);
+        let is_known = |id: &str| ordered.iter().any(|other| other.hit.id == id);
+        let later = candidate.hit.later.as_deref();
+        if let Some(id) = later.filter(|id| candidate.is_relevant() && !is_known(id)) {
+            let likelihood = candidate.likelihood_of_later();
+            let listed = rest.iter().position(|other| other.hit.id == id);
+            let later = match listed {
+                Some(at) => Some(rest.remove(at)),
+                None => candidate.hit.later_hit().map(|hit| Candidate {
+                    relevance: 0.0,
+                    hit,
+                    ..candidate.clone()
+                }),
+            };
+            let is_added = |later: &Candidate| {
+                (later.is_relevant() || likelihood >= MIN_LIKELIHOOD) && !is_own(&later.hit)
+            };
+            let later = later.filter(is_added);
+            ordered.extend(later.map(|later| Candidate {
+                is_later: true,
+                ..later
+            }));
+        }
+        ordered.push(candidate);
+    }
+    ordered
 }
 
 fn find(palace: &Palace, prompt: &Prompt<'_>, selection: Selection) -> Result<Vec<Hit>> {

@@ -42,6 +42,9 @@ pub struct Passage {
     pub wing: Option<String>,
     /// How relevant the drawer is to the prompt, from 0 to 1.
     pub relevance: f32,
+    /// The drawer that seems to replace it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
     /// The text of the passage.
     pub text: String,
 }
@@ -88,6 +91,7 @@ pub fn inject(
             place: place(candidate, folder, passage.line),
             wing: candidate.elsewhere.clone(),
             relevance: candidate.relevance,
+            later: hit.later.clone(),
             text: passage.text,
         });
     }
@@ -106,6 +110,10 @@ fn header(candidate: &Candidate, folder: &str, line: usize, is_cut: bool) -> Str
     }
     header.push_str(", ");
     header.push_str(&place(candidate, folder, line));
+    if let Some(later) = &candidate.hit.later {
+        header.push_str("; later: drawer ");
+        header.push_str(later);
+    }
     header
 }
 

@@ -12,6 +12,11 @@ const PAIRS: &str = include_str!("../../data/notes.jsonl");
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Pair {
     pub(super) id: String,
+    /// Whether the later statement replaces the earlier one.
+    pub(super) overruled: bool,
+    /// Whether no weight is fitted to it: every second pair.
+    #[serde(skip)]
+    pub(super) held_apart: bool,
     form: String,
     pub(super) earlier: Statement,
     pub(super) later: Statement,
@@ -28,8 +33,13 @@ pub(super) struct Statement {
 
 pub(super) fn pairs() -> Vec<Pair> {
     let lines = PAIRS.lines();
-    lines
-        .filter_map(|line| serde_json::from_str(line).ok())
+    let pairs = lines.filter_map(|line| serde_json::from_str::<Pair>(line).ok());
+    pairs
+        .enumerate()
+        .map(|(at, pair)| Pair {
+            held_apart: at % 2 == 1,
+            ..pair
+        })
         .collect()
 }
 

@@ -29,6 +29,28 @@ pub struct HookReport {
     pub small: SizeFigures,
     /// In a palace with all conversations.
     pub large: SizeFigures,
+    /// Questions about statements that were replaced later: pairs that weights were fitted to, and
+    /// pairs that were held apart.
+    pub replaced: [LaterFigures; 2],
+    /// Questions about two statements that both hold, likewise.
+    pub both_hold: [LaterFigures; 2],
+    /// The share of the drawers added in palaces with one conversation that are marked as replaced,
+    /// for questions that are not about an update.
+    pub marked: f64,
+}
+
+/// What the hook added to questions about two statements on one thing.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct LaterFigures {
+    /// Number of questions that got at least one of the two.
+    pub answered: usize,
+    /// The later statement, alone or before the earlier one, which is marked. If both hold: the
+    /// earlier one is marked, which is wrong.
+    pub later: f64,
+    /// Both, and the earlier one is not marked. If both hold, also the later one alone.
+    pub unmarked: f64,
+    /// The earlier one alone.
+    pub earlier: f64,
 }
 
 /// The figures of one size.
@@ -82,7 +104,55 @@ pub(super) fn report(dataset: &Path, rows: &[HookRow]) -> HookReport {
         notes: of_size(PalaceSize::Notes),
         small: of_size(PalaceSize::Small),
         large: of_size(PalaceSize::Large),
+        replaced: [(true, false), (true, true)].map(|which| of_pairs(rows, which)),
+        both_hold: [(false, false), (false, true)].map(|which| of_pairs(rows, which)),
+        marked: marked(rows),
     }
+}
+
+fn of_pairs(rows: &[HookRow], (overruled, held_apart): (bool, bool)) -> LaterFigures {
+    let mut counts = [0_usize; 3];
+    for row in rows {
+        let Some(pair) = &row.pair else { continue };
+        if (pair.overruled, pair.held_apart) != (overruled, held_apart) {
+            continue;
+        }
+        let [before, after] = &pair.ids;
+        let added = |id: &String| {
+            let mut considered = row.considered.iter();
+            considered.find(|drawer| drawer.is_added && drawer.id == *id)
+        };
+        let kind = match (added(before), added(after)) {
+            (None, None) => continue,
+            (None, Some(_)) if overruled => 0,
+            (Some(earlier), _) if earlier.later.as_ref() == Some(after) => 0,
+            (None, Some(_)) => 1,
+            (Some(_), Some(_)) => 1,
+            (Some(_), None) => 2,
+        };
+        if let Some(count) = counts.get_mut(kind) {
+            *count += 1;
+        }
+    }
+    let answered: usize = counts.iter().sum();
+    let [later, unmarked, earlier] = counts.map(|count| count as f64 / answered.max(1) as f64);
+    LaterFigures {
+        answered,
+        later,
+        unmarked,
+        earlier,
+    }
+}
+
+fn marked(rows: &[HookRow]) -> f64 {
+    let rows = rows
+        .iter()
+        .filter(|row| row.size == PalaceSize::Small && !row.is_update);
+    let added = rows.flat_map(|row| row.considered.iter().filter(|drawer| drawer.is_added));
+    let (marked, all) = added.fold((0_usize, 0_usize), |(marked, all), drawer| {
+        (marked + usize::from(drawer.later.is_some()), all + 1)
+    });
+    marked as f64 / all.max(1) as f64
 }
 
 fn shares(rows: &[&HookRow], limit: Option<f32>) -> Shares {
@@ -132,6 +202,33 @@ impl HookReport {
                 let _ = writeln!(text, "{}", line(shares));
             }
         }
+        let _ = writeln!(text, "\ntwo statements on one thing");
+        let _ = writeln!(
+            text,
+            "                                answered  later  unmarked  earlier"
+        );
+        for (name, figures) in [
+            ("the later one replaces it", &self.replaced),
+            ("both hold", &self.both_hold),
+        ] {
+            for (half, figures) in ["fitted to", "held apart"].iter().zip(figures) {
+                let percent = |share: f64| format!("{:.1}%", share * 100.0);
+                let _ = writeln!(
+                    text,
+                    "  {:<30} {:>7} {:>6} {:>9} {:>8}",
+                    format!("{name}, {half}"),
+                    figures.answered,
+                    percent(figures.later),
+                    percent(figures.unmarked),
+                    percent(figures.earlier)
+                );
+            }
+        }
+        let _ = writeln!(
+            text,
+            "drawers marked as replaced, one palace per conversation: {:.1}%",
+            self.marked * 100.0
+        );
         text
     }
 }

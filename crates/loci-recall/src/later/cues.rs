@@ -28,7 +28,8 @@ pub(super) const CHANGES: &[&str] = &[
 ];
 
 /// Chinese cues, which match anywhere, because Chinese has no spaces.
-pub(super) const CHANGES_ANYWHERE: &[&str] = &["决定", "改成", "改为", "改用", "不再", "换成", "取消"];
+pub(super) const CHANGES_ANYWHERE: &[&str] =
+    &["决定", "改成", "改为", "改用", "不再", "换成", "取消"];
 
 /// Words that are values as numbers are.
 #[rustfmt::skip]

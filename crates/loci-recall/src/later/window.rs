@@ -169,11 +169,14 @@ impl Windows {
             return Self(vec![Window::new(all.join(" "), first)]);
         }
         let following = sentences.iter().skip(1).map(Some).chain([None]);
-        let windows = sentences.iter().zip(following).map(|((text, speaker), next)| {
-            let next = next.filter(|(_, other)| other == speaker);
-            let next = next.map_or(String::new(), |(next, _)| format!(" {next}"));
-            Window::new(format!("{text}{next}"), *speaker)
-        });
+        let windows = sentences
+            .iter()
+            .zip(following)
+            .map(|((text, speaker), next)| {
+                let next = next.filter(|(_, other)| other == speaker);
+                let next = next.map_or(String::new(), |(next, _)| format!(" {next}"));
+                Window::new(format!("{text}{next}"), *speaker)
+            });
         Self(windows.collect())
     }
 
@@ -260,7 +263,10 @@ fn stem(word: &str) -> String {
     });
     let mut stem = cut.unwrap_or(word);
     for last in ["e", "y"] {
-        stem = stem.strip_suffix(last).filter(|rest| rest.len() >= 4).unwrap_or(stem);
+        stem = stem
+            .strip_suffix(last)
+            .filter(|rest| rest.len() >= 4)
+            .unwrap_or(stem);
     }
     let mut stem = stem.to_owned();
     let mut last = stem.chars().rev();
@@ -306,10 +312,17 @@ mod tests {
     #[test]
     fn sentences_know_who_speaks_and_labels_are_not_sentences() {
         let text = "User:\nDecision: cap 10 s. Thanks!\n\nAssistant:\nDone.";
-        let expected = [("Decision: cap 10 s.", false), ("Thanks!", false), ("Done.", true)];
+        let expected = [
+            ("Decision: cap 10 s.", false),
+            ("Thanks!", false),
+            ("Done.", true),
+        ];
         assert_eq!(sentences(text, true), expected);
         assert_eq!(sentences("", false), []);
-        assert_eq!(sentences("第一句。第二句", false), [("第一句。", false), ("第二句", false)]);
+        assert_eq!(
+            sentences("第一句。第二句", false),
+            [("第一句。", false), ("第二句", false)]
+        );
     }
 
     #[test]

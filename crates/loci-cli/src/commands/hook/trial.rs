@@ -33,6 +33,9 @@ struct Considered {
     /// The relevance that it needs.
     needed: f32,
     matched_words: Vec<String>,
+    /// The drawer that seems to replace it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    later: Option<String>,
     added: bool,
 }
 
@@ -88,6 +91,7 @@ fn considered(
         relevance: candidate.relevance,
         needed: candidate.needed,
         matched_words: candidate.matched_words().to_vec(),
+        later: candidate.hit.later.clone(),
         added: passages.iter().any(|one| one.drawer == candidate.hit.id),
     });
     considered.collect()
@@ -116,6 +120,9 @@ fn describe(trial: &Trial, is_command: bool) -> String {
         }
         let words = drawer.matched_words.join(", ");
         let _ = write!(text, "  [{words}]  {}", drawer.id);
+        if let Some(later) = &drawer.later {
+            let _ = write!(text, "  later: {later}");
+        }
     }
     text
 }
