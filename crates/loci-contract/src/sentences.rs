@@ -439,6 +439,7 @@ macro_rules! __sentences {
             relations "17.29" s17_29_links_are_removed_by_ends_and_label;
             relations "17.30" s17_30_drawers_come_with_their_facts_and_links_or_not_at_all;
             relations "17.31" s17_31_what_names_a_duplicate_names_the_drawer_that_is_there;
+            relations "17.32" s17_32_a_fact_without_an_id_that_differs_only_in_case_is_known;
             projects "18.1" s18_1_looking_up_a_wing_records_nothing;
             projects "18.2" s18_2_a_claim_records_the_project_once;
             projects "18.3" s18_3_another_project_of_the_name_gets_a_wing_of_its_own;

@@ -40,6 +40,15 @@ pub enum Advice {
         /// Its id.
         id: String,
     },
+    /// Read the rest of a drawer that was cut.
+    ReadRest {
+        /// Its id.
+        id: String,
+        /// The number of characters that were read.
+        offset: usize,
+    },
+    /// Read the drawers that were left out of an answer.
+    ReadLeftOut,
     /// Search again and show hits that probably do not answer the question.
     ShowImprobable,
     /// Query the facts that are known.
@@ -182,6 +191,8 @@ impl Advice {
             | Self::NameCollection { .. }
             | Self::ListDrawers
             | Self::ReadDrawer { .. }
+            | Self::ReadRest { .. }
+            | Self::ReadLeftOut
             | Self::ShowImprobable
             | Self::UseEmbedder { .. }
             | Self::AddModel { .. }

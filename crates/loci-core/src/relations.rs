@@ -196,7 +196,8 @@ pub struct Related {
 /// Facts and links of one palace. Every call is one transaction, in the same store as the drawers.
 /// If one part of a call is refused, nothing is written.
 pub trait Relations: Send + Sync {
-    /// Adds facts. An existing id keeps its fact. Sources need not exist. Each new fact gets a
+    /// Adds facts. An existing id keeps its fact. A fact without an id is known already if one exists
+    /// that says the same ([`Fact::says_the_same`]). Sources need not exist. Each new fact gets a
     /// sequence number.
     fn add_facts(&self, facts: &[Fact]) -> Result<Related>;
     /// Facts in insertion order, at most `limit` starting at `offset`. Damaged ones are omitted;

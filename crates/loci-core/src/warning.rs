@@ -109,6 +109,22 @@ warnings! {
         /// Their ids, best first.
         drawers: Vec<String>,
     };
+    /// A drawer is longer than the token limit of the answer, so its text was cut.
+    "text_cut" => TextCut {
+        /// Its id.
+        drawer: String,
+        /// Characters before the returned part and in it.
+        read: usize,
+        /// Characters of the whole text.
+        characters: usize,
+    };
+    /// Drawers did not fit the token limit of the answer.
+    "drawers_left_out" => DrawersLeftOut {
+        /// The limit in tokens.
+        budget: usize,
+        /// Their ids, in the order of the request.
+        drawers: Vec<String>,
+    };
     /// The question contains nothing to search for.
     "empty_query" => EmptyQuery;
     /// The question contains only very common words.
@@ -536,6 +552,11 @@ impl Warning {
         };
         Some(match self {
             Self::BudgetCut { drawer, .. } => Advice::ReadDrawer { id: drawer.clone() },
+            Self::TextCut { drawer, read, .. } => Advice::ReadRest {
+                id: drawer.clone(),
+                offset: *read,
+            },
+            Self::DrawersLeftOut { .. } => Advice::ReadLeftOut,
             Self::MinProbability { .. } => Advice::ShowImprobable,
             Self::NotCompared { model, .. } | Self::StandIn { model, .. } => reembed(Some(model)),
             Self::WithoutVector {
@@ -601,6 +622,19 @@ impl Warning {
             }
             Self::BudgetLeftOut { drawers } => format!(
                 "{} hit(s) did not fit the budget: {}",
+                drawers.len(),
+                first_names(drawers, 5)
+            ),
+            Self::TextCut {
+                drawer,
+                read,
+                characters,
+            } => format!(
+                "{} has {characters} characters; the answer ends after character {read}",
+                quoted(drawer)
+            ),
+            Self::DrawersLeftOut { budget, drawers } => format!(
+                "{} drawer(s) did not fit a budget of {budget}: {}",
                 drawers.len(),
                 first_names(drawers, 5)
             ),

@@ -25,6 +25,8 @@ pub const LATER_INPUTS: usize = 13;
 /// From this likelihood on, a hit is marked. Half of the marked statements are replaced; the others
 /// are followed by a statement that is close to them.
 const MIN_LIKELIHOOD: f32 = 0.12;
+/// The latest drawer counts if it is at least this share as likely as the likeliest one.
+const LATEST_SHARE: f32 = 0.8;
 /// How many hits are compared with later drawers.
 const MOST_HITS: usize = 40;
 /// How many drawers each of them is compared with.
@@ -207,16 +209,19 @@ pub(crate) fn mark(query: &str, hits: &mut [Hit], others: &[Recalled], only_rele
             let (_, earlier) = drawers.get(at)?;
             let question = &comparison.question;
             let before = windows.get(at)?.best(|window| question.shared(window))?;
-            let likely = drawers
-                .iter()
-                .zip(&windows)
-                .filter_map(|((id, later), windows)| {
-                    let inputs = comparison.between(earlier, before, later, windows)?;
-                    let likelihood = likelihood(&inputs);
-                    (likelihood >= MIN_LIKELIHOOD).then_some((*id, later, likelihood))
-                });
-            let key = |statement: &Statement<'_>| (statement.authored_at, statement.line());
-            let (id, later, likelihood) = likely.max_by_key(|(_, later, _)| key(later))?;
+            let mut likely = Vec::new();
+            for ((id, later), windows) in drawers.iter().zip(&windows) {
+                let inputs = comparison.between(earlier, before, later, windows);
+                let likelihood = inputs.map_or(0.0, |inputs| likelihood(&inputs));
+                if likelihood >= MIN_LIKELIHOOD {
+                    likely.push((*id, later, likelihood));
+                }
+            }
+            let best = likely.iter().map(|(_, _, one)| *one).fold(0.0, f32::max);
+            let (id, later, likelihood) = likely
+                .into_iter()
+                .filter(|(_, _, likelihood)| *likelihood >= LATEST_SHARE * best)
+                .max_by_key(|(_, later, _)| (later.authored_at, later.line()))?;
             Some(Later {
                 id: id.to_owned(),
                 text: later.text.to_owned(),

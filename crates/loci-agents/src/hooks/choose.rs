@@ -19,7 +19,7 @@ pub const MIN_RELEVANCE: f32 = 0.5;
 /// The minimum relevance of a drawer of another project.
 pub const MIN_RELEVANCE_ELSEWHERE: f32 = 0.9;
 /// The minimum likelihood that a drawer which is not relevant itself replaces one that is.
-const MIN_LIKELIHOOD: f32 = 0.25;
+const MIN_LIKELIHOOD: f32 = 0.2;
 /// How many drawers are considered.
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
@@ -60,6 +60,8 @@ pub struct Candidate {
     pub elsewhere: Option<String>,
     /// Whether it is added because it seems to replace a relevant drawer.
     pub is_later: bool,
+    /// The title of its conversation.
+    pub title: Option<String>,
 }
 
 impl Candidate {
@@ -137,6 +139,7 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             },
             elsewhere,
             is_later: false,
+            title: None,
             hit,
         });
     }
@@ -151,6 +154,12 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
     });
     let mut candidates = later_first(candidates, is_own);
     candidates.truncate(CONSIDERED);
+    // Reading a title takes as long as reading a few drawers, so only what may be added has one.
+    for candidate in candidates.iter_mut().filter(|one| one.is_relevant()) {
+        if let Some(details) = &candidate.hit.details {
+            candidate.title = palace.title_of(DEFAULT_COLLECTION, &details.metadata)?;
+        }
+    }
     Ok(candidates)
 }
 

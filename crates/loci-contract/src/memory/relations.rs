@@ -57,16 +57,20 @@ fn is_same(one: &Link, other: &Link) -> bool {
 
 impl Palace {
     pub(super) fn add_facts(&mut self, facts: &[Fact]) -> Related {
-        let named: Vec<Fact> = facts
-            .iter()
-            .map(|fact| Fact {
+        let mut related = Related::default();
+        for fact in facts {
+            let named = Fact {
                 id: fact.key().into_owned(),
                 ..fact.clone()
-            })
-            .collect();
-        add(&mut self.facts, &mut self.seq, &named, |old, new| {
-            old.id == new.id
-        })
+            };
+            let is_same = |old: &Fact, new: &Fact| {
+                old.id == new.id || fact.id.is_empty() && old.says_the_same(new)
+            };
+            let one = add(&mut self.facts, &mut self.seq, &[named], is_same);
+            related.added += one.added;
+            related.known += one.known;
+        }
+        related
     }
 
     pub(super) fn add_links(&mut self, links: &[Link]) -> Related {

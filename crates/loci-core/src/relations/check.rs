@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::names::same_name;
 use super::{DrawerRef, Fact, Link, LinkEnd};
 use crate::batch::{
     MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, validate_collection_name, validate_id,
@@ -40,6 +41,16 @@ impl Fact {
         }
         let hex = hasher.finalize().to_hex();
         Cow::Owned(hex.chars().take(32).collect())
+    }
+
+    /// Whether another fact has the same subject, predicate and object, except for letter case and
+    /// surrounding space, the same `valid_from` and the same source.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.valid_from == other.valid_from
+            && self.source == other.source
+            && same_name(&self.subject, &other.subject)
+            && same_name(&self.predicate, &other.predicate)
+            && same_name(&self.object, &other.object)
     }
 
     /// Its size in bytes, which counts against `MAX_BATCH_TEXT_BYTES` of a call.

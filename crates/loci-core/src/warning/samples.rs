@@ -32,6 +32,15 @@ impl Warning {
             Self::BudgetLeftOut {
                 drawers: vec![text("d1"), text("d2")],
             },
+            Self::TextCut {
+                drawer: text("d1"),
+                read: 40,
+                characters: 90,
+            },
+            Self::DrawersLeftOut {
+                budget: 50,
+                drawers: vec![text("d1"), text("d2")],
+            },
             Self::EmptyQuery,
             Self::StopWords,
             Self::Spelling {

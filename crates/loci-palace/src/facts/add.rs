@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::clock::now_ms;
-use loci_core::{Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning};
+use loci_core::{
+    Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning, folded_name,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,10 +59,18 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
     let mut there = HashSet::new();
     let mut known = Vec::with_capacity(given.len());
     for fact in &given {
-        let old = by_id(&*relations, &fact.id)?;
-        known.push((old.is_some() || !there.insert(&fact.id), old));
+        let old = match fact.id.as_str() {
+            "" => None,
+            id => by_id(&*relations, id)?,
+        };
+        known.push((old.is_some() || !there.insert(identity(fact)), old));
     }
     let related = relations.add_facts(&given)?;
+    // The backend finds the fact that says the same, or derives an id, in its transaction.
+    for fact in given.iter_mut().filter(|fact| fact.id.is_empty()) {
+        let stored = stated(&*relations, fact)?;
+        fact.id = stored.map_or_else(|| fact.key().into_owned(), |stored| stored.id);
+    }
     let missing = missing_sources(palace, &given)?;
     let mut lookup = Lookup::new(&*relations);
     let mut added = Vec::with_capacity(given.len());
@@ -85,7 +95,8 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
     Ok(added)
 }
 
-/// The fact as it is stored, with parsed dates and a derived id.
+/// The fact as it is stored, with parsed dates. Its id is that of the stored fact that says the same;
+/// empty if there is none.
 fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
     let mut fact = fact.clone();
     if let Some(date) = &fact.valid_from {
@@ -97,29 +108,25 @@ fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
         dates::check_order(&fact, until.span)?;
     }
     fact.validate()?;
-    if fact.id.is_empty() && fact.valid_from.is_none() && fact.valid_to.is_none() {
-        fact = renewed(relations, fact)?;
+    if !fact.id.is_empty() {
+        return Ok(fact);
     }
-    fact.id = fact.key().into_owned();
-    Ok(fact)
+    let Some(old) = stated(relations, &fact)? else {
+        return Ok(fact);
+    };
+    if fact.valid_from.is_some() || fact.valid_to.is_some() || old.holds_at(now_ms()) {
+        fact.id = old.id;
+        return Ok(fact);
+    }
+    renewed(relations, fact)
 }
 
 /// A fact that is valid again: the ended one stays, and this one begins now. If a renewed one is
 /// already valid, that one is returned.
 fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
     let now = now_ms();
-    match by_id(relations, &fact.key())? {
-        Some(old) if !old.holds_at(now) => {}
-        _ => return Ok(fact),
-    }
-    let query = FactQuery {
-        subject: Some(fact.subject.clone()),
-        predicate: Some(fact.predicate.clone()),
-        object: Some(fact.object.clone()),
-        ..FactQuery::default()
-    };
     let mut holding = None;
-    relations.each_fact(&query, &mut |other| {
+    relations.each_fact(&spelled(&fact), &mut |other| {
         if other.source == fact.source && other.holds_at(now) {
             holding = Some(other.id);
         }
@@ -131,6 +138,47 @@ fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
             ..fact
         },
     })
+}
+
+/// The stored fact that says the same. If several spellings are stored, one that holds is preferred,
+/// then the same spelling, then the first one.
+fn stated(relations: &dyn Relations, fact: &Fact) -> Result<Option<Fact>> {
+    let key = fact.key();
+    let now = now_ms();
+    let rank = |stored: &Fact| (stored.holds_at(now), stored.id == key);
+    let mut best: Option<Fact> = None;
+    relations.each_fact(&spelled(fact), &mut |stored| {
+        let is_better = best.as_ref().is_none_or(|best| rank(&stored) > rank(best));
+        if stored.says_the_same(fact) && is_better {
+            best = Some(stored);
+        }
+    })?;
+    Ok(best)
+}
+
+/// What makes two facts of one call the same: the id, or what they say.
+fn identity(fact: &Fact) -> String {
+    let said = Fact {
+        id: fact.id.clone(),
+        subject: folded_name(&fact.subject),
+        predicate: folded_name(&fact.predicate),
+        object: folded_name(&fact.object),
+        valid_from: fact.valid_from.clone(),
+        source: fact.source.clone(),
+        ..Fact::default()
+    };
+    said.key().into_owned()
+}
+
+/// Selects the facts with the names of a fact, in any case.
+fn spelled(fact: &Fact) -> FactQuery {
+    FactQuery {
+        subject: Some(fact.subject.clone()),
+        predicate: Some(fact.predicate.clone()),
+        object: Some(fact.object.clone()),
+        any_case: true,
+        ..FactQuery::default()
+    }
 }
 
 pub(super) fn by_id(relations: &dyn Relations, id: &str) -> Result<Option<Fact>> {

@@ -42,6 +42,7 @@ mod compat;
 mod diaries;
 mod earlier_table;
 mod embedders;
+mod fact_spellings;
 mod facts;
 mod forgotten;
 mod forgotten_places;

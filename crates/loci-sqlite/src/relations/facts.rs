@@ -116,8 +116,12 @@ impl<'a> FactRow<'a> {
     }
 }
 
-/// Adds a fact with a row number. Returns false if its id exists.
+/// Adds a fact with a row number. Returns false if its id exists, or if it has none and a fact that
+/// says the same exists.
 pub(crate) fn insert(db: &Connection, row: i64, now: i64, fact: &Fact) -> Attempt<bool> {
+    if fact.id.is_empty() && is_stated(db, fact)? {
+        return Ok(false);
+    }
     let (id, metadata) = (fact.key(), fact.metadata.to_json_text());
     let stored = FactRow::of(fact, &id, &metadata);
     let inserted = db
@@ -143,6 +147,34 @@ pub(crate) fn insert(db: &Connection, row: i64, now: i64, fact: &Fact) -> Attemp
             now,
         ])?;
     Ok(inserted > 0)
+}
+
+/// Whether a stored fact says the same. The rows of its subject and those of its object are read in
+/// turn, and the shorter list decides, so that a name with many facts does not make this slow.
+fn is_stated(db: &Connection, fact: &Fact) -> Attempt<bool> {
+    let subjects = names::spellings(db, &fact.subject)?;
+    let objects = names::spellings(db, &fact.object)?;
+    let of = |name: &str, spellings: &[String]| {
+        let places = vec!["?"; spellings.len()].join(", ");
+        format!("SELECT {COLUMNS} FROM facts WHERE {name} IN ({places})")
+    };
+    let mut by_subject = db.prepare_cached(&of("subject", &subjects))?;
+    let mut by_object = db.prepare_cached(&of("object", &objects))?;
+    let mut rows = [
+        by_subject.query(params_from_iter(&subjects))?,
+        by_object.query(params_from_iter(&objects))?,
+    ];
+    loop {
+        for rows in &mut rows {
+            let Some(columns) = rows.next()? else {
+                return Ok(false);
+            };
+            // A damaged fact says nothing.
+            if decode(columns).is_ok_and(|stored| stored.says_the_same(fact)) {
+                return Ok(true);
+            }
+        }
+    }
 }
 
 fn decode(columns: &Row<'_>) -> Decoded<Fact> {

@@ -131,6 +131,7 @@ mod tests {
         schema::migrate(&db, 0, &loci_core::Machine::default()).unwrap();
         for (row, name) in ["Alice", "alice", "bob", "ALICE"].iter().enumerate() {
             let fact = loci_core::Fact {
+                id: (*name).into(),
                 subject: (*name).into(),
                 predicate: "is".into(),
                 ..loci_core::Fact::default()

@@ -56,6 +56,49 @@ pub fn s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first(fixture: &dyn 
     assert_eq!(relations.add_facts(&[]).unwrap(), related(0, 0));
 }
 
+pub fn s17_32_a_fact_without_an_id_that_differs_only_in_case_is_known(fixture: &dyn Fixture) {
+    let Some((_, relations)) = fresh(fixture) else {
+        return;
+    };
+    let first = fact("Ána Σmith", "Works At", "ACME");
+    assert_eq!(
+        relations.add_facts(std::slice::from_ref(&first)).unwrap(),
+        related(1, 0)
+    );
+    let kept = all_facts(&*relations);
+    let same = [
+        fact("ána ςmith", "works at", "acme"),
+        fact(" ÁNA σMITH ", "WORKS AT", "Acme"),
+    ];
+    assert_eq!(relations.add_facts(&same).unwrap(), related(0, 2));
+    assert_eq!(all_facts(&*relations), kept);
+    let since = Fact {
+        valid_from: Some("2024".into()),
+        ..fact("ána σmith", "works at", "acme")
+    };
+    let taken = Fact {
+        source: Some(loci_core::DrawerRef {
+            collection: "drawers".into(),
+            id: "d".into(),
+        }),
+        ..fact("ána σmith", "works at", "acme")
+    };
+    let with_id = Fact {
+        id: "mine".into(),
+        ..fact("ána σmith", "works at", "acme")
+    };
+    let others = [fact("ana σmith", "works at", "acme"), since, taken, with_id];
+    assert_eq!(relations.add_facts(&others).unwrap(), related(4, 0));
+    // Within one call too, and in a palace that holds several spellings.
+    let twice = [
+        fact("Bo", "is", "Up"),
+        fact("bo", "IS", "up"),
+        same[0].clone(),
+    ];
+    assert_eq!(relations.add_facts(&twice).unwrap(), related(1, 2));
+    assert_eq!(relations.counts().unwrap(), (6, 0));
+}
+
 pub fn s17_4_facts_come_in_the_order_added(fixture: &dyn Fixture) {
     let Some((_, relations)) = fresh(fixture) else {
         return;
