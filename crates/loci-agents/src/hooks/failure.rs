@@ -119,6 +119,7 @@ fn tell(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
         place: place.clone(),
         wing: None,
         relevance: 1.0,
+        later: None,
         text: text.to_owned(),
     };
     let Some((fix, told_in)) = &seen.fix else {
