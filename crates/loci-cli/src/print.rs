@@ -210,6 +210,11 @@ impl Printer {
         shown
     }
 
+    /// The title of a conversation, in quotation marks.
+    pub(crate) fn title(self, title: &str) -> String {
+        format!("\"{}\"", self.stored_line(title, 72))
+    }
+
     fn painted_error(self, label: &str, color: &str) -> String {
         if self.stderr == Reader::PersonWithColor {
             format!("\x1b[1;{color}m{label}\x1b[0m")

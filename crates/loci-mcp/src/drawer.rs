@@ -26,6 +26,7 @@ pub(crate) struct Passage<'a> {
     wing: Option<&'a str>,
     room: Option<&'a str>,
     source: Option<&'a str>,
+    title: Option<&'a str>,
     start_line: Option<&'a MetaValue>,
     end_line: Option<&'a MetaValue>,
     date: Option<&'a str>,
@@ -42,6 +43,7 @@ impl<'a> Passage<'a> {
             wing: hit.wing.value().map(String::as_str),
             room: hit.room.value().map(String::as_str),
             source: hit.source.value().map(String::as_str),
+            title: hit.title.as_deref(),
             start_line: hit.start_line.value(),
             end_line: hit.end_line.value(),
             date: Some(&hit.date),
@@ -58,6 +60,7 @@ impl<'a> Passage<'a> {
             wing: drawer.wing.as_deref(),
             room: drawer.room.as_deref(),
             source: drawer.source.as_deref(),
+            title: drawer.title.as_deref(),
             start_line: drawer.start_line.as_ref(),
             end_line: drawer.end_line.as_ref(),
             date: drawer.date.as_deref(),
@@ -76,8 +79,11 @@ impl<'a> Passage<'a> {
         parts.join("/")
     }
 
-    /// The file and its lines.
+    /// The title of the conversation, or the file and its lines.
     fn origin(&self) -> Option<String> {
+        if let Some(title) = self.title {
+            return Some(format!("session \"{}\"", one_line(title)));
+        }
         let line = |value: Option<&MetaValue>| match value {
             Some(MetaValue::Int(line)) => Some(*line),
             _ => None,
@@ -95,7 +101,9 @@ impl<'a> Passage<'a> {
         let mut parts = vec![one_line(self.id)];
         // The line may be cut at its end, so the flags come first.
         let place = self.place();
-        if !self.flags.is_empty() || !instruction_like(&place).is_empty() {
+        let title = self.title.unwrap_or_default();
+        let is_order = |text: &str| !instruction_like(text).is_empty();
+        if !self.flags.is_empty() || is_order(&place) || is_order(title) {
             parts.push(ORDERS.to_owned());
         }
         parts.push(place);

@@ -46,7 +46,7 @@ pub(crate) fn read(handle: &PalaceHandle, uri: &str) -> Result<ReadResourceResul
     let answer = palace.get(&get::Request {
         ids: vec![id],
         collection: Some(collection),
-        vectors: false,
+        ..get::Request::default()
     })?;
     let drawer = answer.drawers.first().ok_or_else(unknown)?;
     let fence = Fence::new();

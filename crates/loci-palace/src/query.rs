@@ -67,11 +67,15 @@ pub struct Hit {
     pub distance: Option<f32>,
     /// Its metadata.
     pub metadata: Metadata,
+    /// Its record, if words were searched.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub record: Option<u64>,
 }
 
 impl Hit {
     /// A hit with the flags of its text.
-    pub fn new(id: String, text: String, metadata: Metadata, score: f64) -> Self {
+    pub(crate) fn new(id: String, text: String, metadata: Metadata, score: f64) -> Self {
         Self {
             id,
             flags: flags_of(&text),
@@ -79,6 +83,7 @@ impl Hit {
             score,
             distance: None,
             metadata,
+            record: None,
         }
     }
 }
@@ -97,7 +102,10 @@ impl Palace {
 fn by_words(collection: &dyn Collection, words: &str, request: &Request) -> Result<Answer> {
     let found = search_words(collection, words, request.k, &request.selection)?;
     let hits = found.hits.into_iter();
-    let hits = hits.map(|hit| Hit::new(hit.id, hit.document, hit.metadata, hit.score));
+    let hits = hits.map(|hit| Hit {
+        record: Some(hit.record),
+        ..Hit::new(hit.id, hit.document, hit.metadata, hit.score)
+    });
     Ok(Answer {
         hits: hits.collect(),
         warnings: found.warnings,

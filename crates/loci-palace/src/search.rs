@@ -16,6 +16,7 @@ use serde::{Serialize, Serializer};
 use crate::detail::{Detail, DrawerLocation, Flag, Moment, Nullable, estimate, flags_of};
 use crate::names::{display, nearest_values};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
+use crate::title::Titles;
 
 /// The facets that an answer with too few hits lists of its scope.
 const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
@@ -48,7 +49,7 @@ pub struct Request {
     pub by_source: bool,
     /// Whether nobody asked, as in a hook that may show none of the hits. Then only words are
     /// searched, which needs no vectors, so that a process that searches once is twice as fast. The
-    /// answer does not describe its scope, and the hits do not count as shown.
+    /// answer does not describe its scope, the hits have no titles, and they do not count as shown.
     pub unasked: bool,
     /// Whether the answer explains the ranking.
     pub explain: bool,
@@ -144,6 +145,9 @@ pub struct Hit {
     /// Its last line there.
     #[serde(skip_serializing_if = "Nullable::is_absent")]
     pub end_line: Nullable<MetaValue>,
+    /// The title of the conversation that it belongs to: its name, or its first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Its text, or the part of it that fits the budget if `cut`.
     pub text: String,
     /// Flags of its text.
@@ -250,7 +254,7 @@ impl Answer {
 }
 
 impl Hit {
-    fn new(hit: loci_recall::Hit, request: &Request) -> Self {
+    fn new(hit: loci_recall::Hit, title: Option<String>, request: &Request) -> Self {
         let detail = request.detail;
         let place = DrawerLocation::of(&hit.metadata);
         let authored_at = Moment(hit.authored_at);
@@ -262,6 +266,7 @@ impl Hit {
             source: Nullable::new(place.source, detail),
             start_line: Nullable::new(place.start_line, detail),
             end_line: Nullable::new(place.end_line, detail),
+            title,
             flags: flags_of(&hit.text),
             text: hit.text,
             date: authored_at.day(),
@@ -324,10 +329,18 @@ impl Palace {
         let available_in_scope = found
             .facets
             .map(|facets| Scope::new(found.in_scope, facets));
-        let hits = found.hits.into_iter();
+        let mut titles = Titles::of(handle.collection.as_ref());
+        let hits = found.hits.into_iter().map(|hit| {
+            let title = if request.unasked {
+                None
+            } else {
+                titles.title(&hit.metadata)
+            };
+            Hit::new(hit, title, request)
+        });
         let terms = found.explanation.terms.iter();
         Ok(Answer {
-            hits: hits.map(|hit| Hit::new(hit, request)).collect(),
+            hits: hits.collect(),
             verdict: found.verdict,
             in_scope: found.in_scope,
             tokens: found.tokens,

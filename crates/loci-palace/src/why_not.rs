@@ -29,6 +29,9 @@ pub struct Worded {
     pub reason: String,
     /// The remedies as text, in the same order.
     pub advice: Vec<String>,
+    /// The title of the conversation that the drawer belongs to: its name, or its first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// The wording of a front end. Every front end describes causes and remedies in terms of its own
@@ -102,6 +105,7 @@ pub trait Words {
             answer,
             reason,
             advice,
+            title: None,
         }
     }
 

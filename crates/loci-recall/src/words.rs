@@ -13,6 +13,8 @@ const SPARE: usize = 16;
 /// One hit of a word search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LexicalHit {
+    /// Its record.
+    pub record: u64,
     /// Id of the drawer.
     pub id: String,
     /// Its text.
@@ -114,6 +116,7 @@ fn hits(view: &mut dyn SearchView, best: &[(u64, f32)], k: usize) -> Result<Vec<
             // Drawers are in the requested order; damaged ones are missing.
             let score = scores.find(|(scored, _)| *scored == record);
             hits.push(LexicalHit {
+                record,
                 id,
                 document,
                 metadata,

@@ -56,6 +56,8 @@ pub struct Candidate {
     pub needed: f32,
     /// Its wing, if that is another one than the wing of the prompt.
     pub elsewhere: Option<String>,
+    /// The title of its conversation.
+    pub title: Option<String>,
 }
 
 impl Candidate {
@@ -123,6 +125,7 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
                 None => MIN_RELEVANCE,
             },
             elsewhere,
+            title: None,
             hit,
         });
     }
@@ -136,6 +139,11 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
         excess(other).total_cmp(&excess(one))
     });
     candidates.truncate(CONSIDERED);
+    for candidate in &mut candidates {
+        if let Some(details) = &candidate.hit.details {
+            candidate.title = palace.title_of(DEFAULT_COLLECTION, &details.metadata)?;
+        }
+    }
     Ok(candidates)
 }
 

@@ -1,18 +1,17 @@
 //! Composes the text that is added to a prompt: for each drawer the passage around the words of the
 //! prompt, with the place that it comes from.
 
-use loci_palace::{Fence, MetaValue, count_tokens, quoted};
+use loci_palace::{Fence, Metadata, count_tokens, quoted};
 use serde::Serialize;
 
 use super::choose::Candidate;
-use super::excerpt::{beginning, excerpt};
+use super::excerpt::excerpt;
+use super::place::Place;
 
 /// The token limit of one passage.
 const PASSAGE_TOKENS: usize = 160;
 /// How many passages are added.
 const MAX_PASSAGES: usize = 3;
-/// The most bytes of the title of a session.
-const MAX_TITLE: usize = 80;
 
 /// The text that is added to a prompt.
 #[derive(Debug, Clone)]
@@ -109,29 +108,17 @@ fn header(candidate: &Candidate, folder: &str, line: usize, is_cut: bool) -> Str
     header
 }
 
-/// Returns the file and the line of a passage that begins `line` lines below the beginning of its
-/// drawer. A conversation has its title and the day instead, and a note only the day.
+/// Returns the place of a passage that begins `line` lines below the beginning of its drawer.
 pub(super) fn place(candidate: &Candidate, folder: &str, line: usize) -> String {
     let hit = &candidate.hit;
+    let empty = Metadata::default();
     let metadata = hit.details.as_ref().map(|details| &details.metadata);
-    let text = |key: &str| metadata.and_then(|metadata| metadata.get_str(key));
-    if text("conversation").is_some() || text("agent").is_some() {
-        let title =
-            text("heading").map(|title| format!(" {}", quoted(beginning(title, MAX_TITLE))));
-        return format!("session{} of {}", title.unwrap_or_default(), hit.date);
-    }
-    let Some(source) = hit.source.value() else {
-        return format!("note of {}", hit.date);
+    let place = Place {
+        metadata: metadata.unwrap_or(&empty),
+        title: candidate.title.as_deref(),
+        day: &hit.date,
+        folder,
+        line,
     };
-    let below = source
-        .strip_prefix(folder)
-        .and_then(|below| below.strip_prefix(['/', '\\']));
-    let path = below.unwrap_or(source);
-    match hit.start_line.value() {
-        Some(MetaValue::Int(first)) => {
-            let line = first.saturating_add(i64::try_from(line).unwrap_or_default());
-            format!("{path}:{line}, {}", hit.date)
-        }
-        _ => format!("{path}, {}", hit.date),
-    }
+    place.describe()
 }

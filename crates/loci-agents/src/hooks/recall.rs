@@ -15,8 +15,7 @@ use super::run::Call;
 
 /// How many drawers of all projects are examined.
 const MAX_CANDIDATES: usize = 40;
-/// How many of the newest drawers of the project are examined if all hits belong to other projects.
-/// A word search among them would cost as much as one of everything.
+/// How many of the newest drawers of the project are searched if all hits belong to other projects.
 const NEWEST: usize = 100;
 
 /// Returns the best drawers for some words, the best first.
@@ -38,14 +37,7 @@ pub(super) fn recall(
         value(hit, "wing").is_none_or(|there| there == wing)
             && (own.is_none() || value(hit, "source_file").as_deref() != own)
     };
-    let found = palace.query(&query::Request {
-        k: MAX_CANDIDATES,
-        ..query::Request::new(Question::Words(words.to_owned()))
-    });
-    let mut hits = match found {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?.hits,
-    };
+    let mut hits = find(palace, words, Selection::all())?;
     let is_crowded = hits.len() >= MAX_CANDIDATES;
     hits.retain(admits);
     if hits.is_empty() && is_crowded {
@@ -59,36 +51,25 @@ pub(super) fn recall(
     Ok(hits)
 }
 
-/// Returns the newest drawers, those with most of the words first.
-fn newest(palace: &Palace, selection: &Selection, words: &str) -> Result<Vec<Hit>> {
-    let include = Include {
-        documents: true,
-        metadatas: true,
-        ..Include::NONE
-    };
-    // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
-    let collection = palace.collection(DEFAULT_COLLECTION, false)?;
-    let found = collection.get_recent(NEWEST, selection, include)?;
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    let drawers = found.ids.into_iter().zip(found.documents);
-    let mut hits: Vec<Hit> = drawers
-        .zip(found.metadatas)
-        .map(|((id, document), metadata)| {
-            let text = document.to_lowercase();
-            let held = words.iter().filter(|word| text.contains(word.as_str()));
-            let score = held.count() as f64;
-            Hit::new(id, document, metadata, score)
-        })
-        .filter(|hit| hit.score > 0.0)
-        .collect();
-    hits.sort_by(|one, other| other.score.total_cmp(&one.score));
-    Ok(hits)
+fn find(palace: &Palace, words: &str, selection: Selection) -> Result<Vec<Hit>> {
+    let found = palace.query(&query::Request {
+        k: MAX_CANDIDATES,
+        selection,
+        ..query::Request::new(Question::Words(words.to_owned()))
+    });
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        found => Ok(found?.hits),
+    }
 }
 
-/// Returns the day on which a drawer was said or written, if it is known.
-pub(super) fn day_of(hit: &Hit) -> Option<&str> {
-    match hit.metadata.0.get("authored_at") {
-        Some(MetaValue::Str(moment)) => moment.get(..10),
-        _ => None,
+/// Searches the newest drawers of a selection.
+fn newest(palace: &Palace, selection: &Selection, words: &str) -> Result<Vec<Hit>> {
+    // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
+    let collection = palace.collection(DEFAULT_COLLECTION, false)?;
+    let found = collection.get_recent(NEWEST, selection, Include::NONE)?;
+    if found.ids.is_empty() {
+        return Ok(Vec::new());
     }
+    find(palace, words, Selection::ids(found.ids))
 }

@@ -1,6 +1,8 @@
 //! The signature of an error: the words of its message that would be the same next time. Paths
 //! become file names; numbers, addresses and times are dropped.
 
+use std::ops::Range;
+
 use super::excerpt::{beginning, ending};
 
 /// How many bytes at the end of an output are examined, how many lines in them, and how many bytes
@@ -52,6 +54,8 @@ pub(super) struct Signature {
     pub(super) names: Vec<String>,
     /// Other words.
     pub(super) words: Vec<String>,
+    /// The line of the error.
+    line: String,
 }
 
 impl Signature {
@@ -78,6 +82,7 @@ impl Signature {
         let mut signature = Self {
             names: Vec::new(),
             words: Vec::new(),
+            line: plain(beginning(line, LINE_BYTES)),
         };
         signature.add(line);
         signature
@@ -117,6 +122,11 @@ impl Signature {
         all >= MIN_WORDS && (!self.names.is_empty() || self.words.len() > MIN_WORDS)
     }
 
+    /// Returns the line of the error, without colours.
+    pub(super) fn line(&self) -> &str {
+        &self.line
+    }
+
     /// Returns the most significant words as a query.
     pub(super) fn query(&self) -> String {
         let first: Vec<&str> = self.all().take(SEARCHED_WORDS).collect();
@@ -143,6 +153,27 @@ impl Signature {
         let all = self.all().count();
         let held = self.all().filter(|word| there.contains(word)).count();
         self.names.iter().all(|name| there.contains(name.as_str())) && 5 * held >= 4 * all
+    }
+
+    /// Returns where a text has the error: from the beginning of the line with most of its words to
+    /// the last of the words in that line. Of equal lines it is the last.
+    pub(super) fn lines_in(&self, text: &str) -> Range<usize> {
+        let mut best = (0, 0..0);
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let lower = line.to_lowercase();
+            let held: Vec<&str> = self.all().filter(|word| lower.contains(word)).collect();
+            if held.len() >= best.0 && !held.is_empty() {
+                let ends = held
+                    .iter()
+                    .filter_map(|word| Some(lower.rfind(word)? + word.len()));
+                let end = ends.max().filter(|_| lower.len() == line.len());
+                let end = end.unwrap_or(line.len());
+                best = (held.len(), start..start + end);
+            }
+            start += line.len();
+        }
+        best.1
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &GetArguments, session: &Session<'_>) -> Result<Rep
         ids: arguments.ids.clone(),
         collection: arguments.collection.clone(),
         vectors: arguments.vectors,
+        ..Request::default()
     })?;
     let mut text = String::new();
     for drawer in &answer.drawers {
@@ -38,6 +39,9 @@ fn show(printer: Printer, drawer: &Drawer, text: &mut String) {
         printer.strong(&drawer.id),
         drawer.collection
     );
+    if let Some(title) = &drawer.title {
+        let _ = writeln!(text, "session {}", printer.title(title));
+    }
     let metadata = drawer.metadata.as_ref();
     if let Some(metadata) = metadata.filter(|metadata| !metadata.0.is_empty()) {
         let _ = writeln!(text, "{}", printer.name(&metadata.to_json_text()));

@@ -43,7 +43,11 @@ pub(super) fn render(printer: Printer, answer: &Answer) -> String {
             .flatten()
             .map(String::as_str)
             .collect();
-        let place = printer.name(&place.join("/"));
+        let mut place = printer.name(&place.join("/"));
+        if let Some(title) = &drawer.title {
+            let space = if place.is_empty() { "" } else { "  " };
+            let _ = write!(place, "{space}{}", printer.title(title));
+        }
         let _ = writeln!(
             text,
             "{}  {}{}{place}\n    {}",

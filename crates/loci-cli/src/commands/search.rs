@@ -203,7 +203,10 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
         (Some(only), None) | (None, Some(only)) => push(cut(only), &cut(only)),
         (None, None) => {}
     }
-    if let Some(source) = named(&hit.source) {
+    if let Some(title) = &hit.title {
+        let title = printer.title(title);
+        push(title.clone(), &title);
+    } else if let Some(source) = named(&hit.source) {
         let line = match hit.start_line.value() {
             Some(MetaValue::Int(line)) => Some(*line),
             _ => None,

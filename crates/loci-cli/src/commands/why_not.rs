@@ -17,11 +17,14 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
         id: arguments.id.clone(),
         search: request(&arguments.question, &arguments.ask)?,
     };
-    let worded = Flags.put(session.existing()?.why_not(&request)?);
+    let palace = session.existing()?;
+    let mut worded = Flags.put(palace.why_not(&request)?);
+    worded.title = palace.title_of_drawer(&request.search.collection, &request.id)?;
     let Worded {
         answer,
         reason,
         advice,
+        title,
     } = &worded;
     let id = session.printer.strong(&answer.id);
     let mut text = match answer.stage {
@@ -29,6 +32,9 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
         Stage::Unknown => format!("{}\n", session.printer.name(reason)),
         stage => format!("{id} was dropped by: {}\n  {reason}\n", name(stage)),
     };
+    if let Some(title) = title {
+        let _ = writeln!(text, "  session {}", session.printer.title(title));
+    }
     let rank =
         |rank: Option<usize>| rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
     if !matches!(answer.stage, Stage::Unknown | Stage::Filter) {

@@ -2,6 +2,7 @@
 
 mod choosing;
 mod configured;
+mod failing;
 mod recalling;
 mod saving;
 mod trouble;

@@ -65,6 +65,7 @@ mod search_in;
 mod support;
 mod sync;
 mod time;
+mod titles;
 mod transactions;
 mod transfer;
 mod truth;

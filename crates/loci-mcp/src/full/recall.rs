@@ -139,11 +139,18 @@ fn explain_miss(call: &Call<'_>) -> Result<Answer> {
         id: call.arguments.required_text("id")?.to_owned(),
         search: request(call)?,
     };
-    let worded = Arguments.put(call.palace()?.why_not(&request)?);
+    let palace = call.palace()?;
+    let mut worded = Arguments.put(palace.why_not(&request)?);
+    let collection = &request.search.collection;
+    worded.title = palace.title_of_drawer(collection, &request.id)?;
     let id = name(&worded.answer.id);
     let mut text = format!("{id}: {}\n", message_line(&worded.reason));
     for advice in &worded.advice {
         let _ = writeln!(text, "try: {}", message_line(advice));
     }
-    Ok(Answer::new(structured(&worded, &[])?, text))
+    let content = match worded.title {
+        Some(_) => recalled(&worded, &[])?,
+        None => structured(&worded, &[])?,
+    };
+    Ok(Answer::new(content, text))
 }

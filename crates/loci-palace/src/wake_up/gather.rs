@@ -16,12 +16,13 @@ use super::revise::revise;
 use super::statement::{Ended, Kind, Recognised, Statement};
 use super::talk::Session;
 use super::topic::Topic;
-use super::turns::{is_conversation, order_of, turns_of};
+use super::turns::{Speaker, is_conversation, order_of, turns_of};
 use super::{DEFAULT_BUDGET, Request};
 use crate::diary::{self, DIARY_ROOM};
 use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
 use crate::palace::Palace;
+use crate::title::title_of_session;
 
 /// Maximum number of pieces in a section.
 const MOST_FACTS: usize = 8;
@@ -441,10 +442,15 @@ fn recognise_sessions<'a>(
             }
         }
         session.recognise(into);
-        let first = session.turns.first().map(|turn| turn.text.as_str());
-        let title = match session.title.trim() {
-            "" => format!("\"{}\"", cut(first.unwrap_or("session"), 1, MOST_TITLE)),
-            title => cut(title, 1, MOST_TITLE),
+        let users = session.turns.iter();
+        let users = users.filter(|turn| turn.speaker == Speaker::User);
+        let requests = users.map(|turn| turn.text.as_str());
+        let title = match title_of_session(&session.title, std::iter::empty()) {
+            Some(title) => cut(&title, 1, MOST_TITLE),
+            None => match title_of_session("", requests) {
+                Some(request) => format!("\"{}\"", cut(&request, 1, MOST_TITLE)),
+                None => "session".to_owned(),
+            },
         };
         titles.insert(*source, title);
     }

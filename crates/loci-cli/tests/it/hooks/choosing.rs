@@ -51,7 +51,10 @@ fn a_name_and_a_question_of_short_words_bring_back_what_was_said() {
         let told = scene.prompt(&session.to_string(), prompt);
         let told = told.unwrap_or_else(|| panic!("nothing for {prompt}"));
         assert!(told.contains("cap the backoff at 10 s"), "{told}");
-        assert!(told.contains("session of 2026-02-01"), "{told}");
+        assert!(
+            told.contains("session `Decision: we cap the backoff at 10 s` of 2026-02-01"),
+            "{told}"
+        );
     }
 }
 
