@@ -131,7 +131,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::ShowImprobable => "`--min-probability 0` shows them".into(),
         Advice::AddDrawers => "`loci add TEXT` or `loci mine PATH` adds the first drawers".into(),
         Advice::QueryFacts => "`loci facts query NAME` shows the facts about a name".into(),
-        Advice::ReadDrawer { id } => format!("`loci get{}` shows all of it", argument(id)),
+        Advice::ReadDrawer { id } | Advice::ReadRest { id, .. } => {
+            format!("`loci get{}` shows all of it", argument(id))
+        }
+        Advice::ReadLeftOut => "`loci get ID…` shows them".into(),
         Advice::UsePinnedEmbedder { pinned } => format!(
             "omit `--embedder` to use {pinned}, or recompute all vectors with `loci reembed --model NAME`"
         ),

@@ -15,6 +15,15 @@ pub(crate) struct Arguments<'a> {
 /// Maximum number of elements of a list.
 pub(crate) const MOST_ELEMENTS: usize = 100_000;
 
+/// Other names that an argument is accepted under. Schemas list the first name only.
+const OTHER_NAMES: [(&str, &[&str]); 1] = [("limit", &["k", "last"])];
+
+/// The other names of an argument.
+fn other_names(name: &str) -> &'static [&'static str] {
+    let found = OTHER_NAMES.iter().find(|(listed, _)| *listed == name);
+    found.map_or(&[], |(_, others)| others)
+}
+
 impl<'a> Arguments<'a> {
     /// The arguments of a call.
     pub(crate) fn new(map: &'a Map<String, Value>) -> Self {
@@ -24,9 +33,23 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Refuses unknown members.
+    /// Refuses unknown members, and an argument that is given under two names.
     pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
-        let unknown = self.map.keys().find(|key| !known.contains(&key.as_str()));
+        for listed in known {
+            let names = std::iter::once(listed).chain(other_names(listed));
+            let mut given = names.filter(|name| self.given(name).is_some());
+            if let (Some(one), Some(other)) = (given.next(), given.next()) {
+                return Err(Error::invalid(
+                    self.named(one),
+                    format!("is the same as `{other}`; give one of them"),
+                ));
+            }
+        }
+        let is_known = |key: &str| {
+            let is = |listed: &&str| *listed == key || other_names(listed).contains(&key);
+            known.iter().any(is)
+        };
+        let unknown = self.map.keys().find(|key| !is_known(key));
         match unknown {
             None => Ok(()),
             Some(key) => Err(Error::invalid(
@@ -41,9 +64,23 @@ impl<'a> Arguments<'a> {
         self.value(name).is_some()
     }
 
-    /// The raw value.
+    /// The raw value, under any name of the argument.
     pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.given(self.given_name(name))
+    }
+
+    fn given(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The name under which the caller gave an argument.
+    fn given_name<'n>(&self, name: &'n str) -> &'n str {
+        let mut others = other_names(name).iter();
+        let is_given = |name: &&&str| self.given(name).is_some();
+        match (self.given(name), others.find(is_given)) {
+            (None, Some(other)) => other,
+            _ => name,
+        }
     }
 
     /// A text.
@@ -249,7 +286,7 @@ impl<'a> Arguments<'a> {
 
     /// The name of an argument in errors.
     pub(crate) fn named(&self, name: &str) -> String {
-        format!("argument `{}{name}`", self.place)
+        format!("argument `{}{}`", self.place, self.given_name(name))
     }
 
     fn mistyped(&self, name: &str, wanted: &str, got: &Value) -> Error {

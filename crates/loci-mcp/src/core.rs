@@ -33,6 +33,33 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
+/// An argument of a tool: its name, its type and its description. Types are those of [`object`].
+pub(crate) type Argument = (&'static str, &'static str, &'static str);
+
+/// A schema of an object of arguments.
+pub(crate) fn arguments(members: &[Argument], required: &[&str]) -> Value {
+    let types: Vec<(&str, &str)> = members
+        .iter()
+        .map(|(name, kind, _)| (*name, *kind))
+        .collect();
+    let mut schema = object(&types, required);
+    for (name, _, description) in members {
+        if let Some(Value::Object(argument)) = schema.pointer_mut(&format!("/properties/{name}")) {
+            argument.insert("description".into(), json!(description));
+        }
+    }
+    schema
+}
+
+/// The schema of an answer with these members. Models pay for every word of a schema, and clients
+/// need only the shape, so the types are left out.
+fn answer_schema(members: &[&str]) -> Value {
+    match members {
+        [] => json!({"type": "object"}),
+        members => json!({"type": "object", "required": members}),
+    }
+}
+
 /// A schema of an object with members of these types; `texts` is a list of strings.
 pub(crate) fn object(members: &[(&str, &str)], required: &[&str]) -> Value {
     let properties: serde_json::Map<String, Value> = members

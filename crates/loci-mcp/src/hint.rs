@@ -110,6 +110,12 @@ fn words(advice: &Advice, tools: Tools) -> Option<String> {
         (Advice::ReadDrawer { .. }, Tools::MemPalace) => {
             "mempalace_get_drawer returns all of it".into()
         }
+        (Advice::ReadRest { offset, .. }, Tools::Loci) => {
+            format!("`loci_get` with this id and `offset` {offset} returns the rest")
+        }
+        (Advice::ReadLeftOut, Tools::Loci) => {
+            "call `loci_get` again with the ids in `left_out`, or raise `budget`".into()
+        }
         (Advice::ShowImprobable, Tools::Loci) => "`min_probability` 0 shows them".into(),
         (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows the facts about a name".into(),
         (Advice::QueryFacts, Tools::MemPalace) => {
@@ -180,7 +186,7 @@ impl Words for Arguments {
     }
 
     fn more_hits(&self, k: usize) -> String {
-        format!("ask for more hits: `k` = {k} includes it")
+        format!("ask for more hits: `limit` = {k} includes it")
     }
 
     fn allow_same_source(&self) -> String {

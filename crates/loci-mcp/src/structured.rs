@@ -78,17 +78,16 @@ mod tests {
             ("loci_duplicates", schema_for!(check_duplicate::Answer)),
             ("loci_why_not", schema_for!(why_not::Worded)),
         ];
-        // Without arguments, `loci_list` answers with the status instead.
-        let of_status = ["wings", "rooms"];
         let mut tools = crate::core::tools();
         tools.extend(crate::full::tools());
         for (name, schema) in verbs {
             let tool = tools.iter().find(|tool| tool.name == name).unwrap();
             let advertised = (tool.output)();
-            for (property, shape) in advertised["properties"].as_object().unwrap() {
-                if name == "loci_list" && of_status.contains(&property.as_str()) {
-                    continue;
-                }
+            for required in advertised["required"].as_array().into_iter().flatten() {
+                let member = schema.pointer(&format!("/properties/{}", required.as_str().unwrap()));
+                assert!(member.is_some(), "{name} has no {required}");
+            }
+            for (property, shape) in advertised["properties"].as_object().into_iter().flatten() {
                 let member = schema.pointer(&format!("/properties/{property}"));
                 let member = member.unwrap_or_else(|| panic!("{name} has no `{property}`"));
                 let kind = member.get("type");

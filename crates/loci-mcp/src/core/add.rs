@@ -10,7 +10,7 @@ use loci_palace::{
 };
 use serde_json::{Value, json};
 
-use super::{masked_line, object};
+use super::{answer_schema, arguments, masked_line, object};
 use crate::arguments::Arguments;
 use crate::drawer::{name, one_line};
 use crate::structured::structured;
@@ -27,45 +27,33 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Store texts word for word. A text already in its wing is not added; near duplicates are reported.",
     input,
-    output: || {
-        object(
-            &[
-                ("added", "integer"),
-                ("drawers", "array"),
-                ("threshold", "number"),
-                ("warnings", "array"),
-            ],
-            &["added"],
-        )
-    },
+    output: || answer_schema(&["added"]),
     kind: Kind::Add,
     needs: &[Capability::Writing],
     run,
 };
 
 fn input() -> Value {
-    let mut drawer = object(
+    let mut drawer = arguments(
         &[
-            ("text", "string"),
-            ("wing", "string"),
-            ("room", "string"),
-            ("source", "string"),
-            ("id", "string"),
-            ("metadata", "object"),
-            ("pin", "boolean"),
+            ("text", "string", "the text"),
+            ("wing", "string", "person or project"),
+            ("room", "string", "topic"),
+            ("source", "string", "file path"),
+            ("id", "string", "own id"),
+            ("metadata", "object", "more data"),
+            ("pin", "boolean", "show at every start"),
         ],
         &["text"],
     );
     let names = ["subject", "predicate", "object"];
     let fact = object(&names.map(|name| (name, "string")), &names);
     if let Some(properties) = drawer.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("facts".into(), json!({"type": "array", "items": fact}));
+        let facts = json!({"type": "array", "items": fact, "description": "it states"});
+        properties.insert("facts".into(), facts);
     }
-    json!({
-        "type": "object",
-        "properties": {"drawers": {"type": "array", "items": drawer}},
-        "required": ["drawers"],
-    })
+    let drawers = json!({"type": "array", "items": drawer, "description": "texts"});
+    json!({"type": "object", "properties": {"drawers": drawers}, "required": ["drawers"]})
 }
 
 fn run(call: &Call<'_>) -> Result<Answer> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{Detail, Fence, Result, diary};
 
-use super::{masked_line, object};
+use super::{answer_schema, arguments, masked_line};
 use crate::drawer::{name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -18,27 +18,17 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Diary. With text: adds an entry. Without: reads the last ones.",
     input: || {
-        object(
+        arguments(
             &[
-                ("agent", "string"),
-                ("text", "string"),
-                ("topic", "string"),
-                ("last", "integer"),
+                ("agent", "string", "whose diary"),
+                ("text", "string", "the new entry"),
+                ("topic", "string", "of the entry"),
+                ("limit", "integer", "most entries, 10"),
             ],
             &["agent"],
         )
     },
-    output: || {
-        object(
-            &[
-                ("entry", "object"),
-                ("entries", "array"),
-                ("total", "integer"),
-                ("warnings", "array"),
-            ],
-            &[],
-        )
-    },
+    output: || answer_schema(&[]),
     kind: Kind::Change { idempotent: false },
     needs: &[],
     run,
@@ -72,7 +62,7 @@ fn write(call: &Call<'_>) -> Result<Answer> {
 
 fn read(call: &Call<'_>) -> Result<Answer> {
     let agent = call.arguments.required_text("agent")?;
-    let last = call.arguments.integer("last", 1, MOST_ENTRIES)?;
+    let last = call.arguments.integer("limit", 1, MOST_ENTRIES)?;
     let page = call.palace()?.read_diary(&diary::read::Request {
         agent: Some(agent.to_owned()),
         wing: None,

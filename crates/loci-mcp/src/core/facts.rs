@@ -6,7 +6,7 @@ use loci_palace::facts::{self, Selector};
 use loci_palace::{Capability, Error, Fact, Result};
 use serde_json::{Value, json};
 
-use super::{masked_line, object};
+use super::{answer_schema, arguments, masked_line};
 use crate::drawer::{self, name, one_line};
 use crate::structured::{recalled, structured, structured_with_data};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -26,38 +26,31 @@ const ACTIONS: [&str; 6] = [
 pub(super) const TOOL: Tool = Tool {
     name: "loci_facts",
     title: "",
-    description: "Facts with validity dates. supersede ends the old fact and adds the new object. date: start (add, supersede), end (invalidate), as of (query).",
+    description: "Facts with validity dates. supersede ends the old fact and adds the new object.",
     input,
-    output: || {
-        object(
-            &[
-                ("facts", "array"),
-                ("ended", "array"),
-                ("conflicts", "array"),
-                ("total", "integer"),
-                ("warnings", "array"),
-            ],
-            &[],
-        )
-    },
+    output: || answer_schema(&[]),
     kind: Kind::Change { idempotent: false },
     needs: &[Capability::Relations],
     run,
 };
 
 fn input() -> Value {
-    let mut schema = object(
+    let mut schema = arguments(
         &[
-            ("action", "string"),
-            ("subject", "string"),
-            ("predicate", "string"),
-            ("object", "string"),
-            ("date", "string"),
+            ("action", "string", "what to do"),
+            ("subject", "string", "whom or what it is about"),
+            ("predicate", "string", "such as works at"),
+            ("object", "string", "the value"),
+            (
+                "date",
+                "string",
+                "start (add, supersede), end (invalidate), as of (query)",
+            ),
         ],
         &["action"],
     );
-    if let Some(action) = schema.pointer_mut("/properties/action") {
-        *action = json!({"type": "string", "enum": ACTIONS});
+    if let Some(Value::Object(action)) = schema.pointer_mut("/properties/action") {
+        action.insert("enum".into(), json!(ACTIONS));
     }
     schema
 }

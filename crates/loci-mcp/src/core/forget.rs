@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::{Capability, Error, Filter, Result, Selection, forget};
 
 use super::get::ids;
-use super::object;
+use super::{answer_schema, arguments};
 use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -13,19 +13,16 @@ pub(super) const TOOL: Tool = Tool {
     name: "loci_forget",
     title: "",
     description: "Erase drawers for good, by ids or source. Only if the user asks.",
-    input: || object(&[("ids", "texts"), ("source", "string")], &[]),
-    output: || {
-        object(
+    input: || {
+        arguments(
             &[
-                ("forgotten", "integer"),
-                ("facts", "integer"),
-                ("links", "integer"),
-                ("purge_pending", "boolean"),
-                ("pending_reason", "string"),
+                ("ids", "texts", "ids of drawers"),
+                ("source", "string", "file path"),
             ],
-            &["forgotten"],
+            &[],
         )
     },
+    output: || answer_schema(&["forgotten"]),
     kind: Kind::Destroy,
     needs: &[Capability::Forgetting],
     run,

@@ -2,31 +2,34 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Error, Fence, Result, get, quoted, validate_id};
+use loci_palace::{Error, Fence, MAX_DOCUMENT_BYTES, Result, get, quoted, validate_id};
 
-use super::object;
+use super::{answer_schema, arguments};
 use crate::drawer::{Passage, one_line, parse_uri};
 use crate::structured::recalled;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Maximum number of ids in one call.
 const MOST_IDS: usize = 1_000;
+/// Default budget in tokens, and the largest one. A token has 8 bytes at most.
+const BUDGET: u64 = 10_000;
+const MOST_TOKENS: u64 = 100_000;
 
 pub(super) const TOOL: Tool = Tool {
     name: "loci_get",
     title: "",
     description: "Whole drawers by id.",
-    input: || object(&[("ids", "texts")], &["ids"]),
-    output: || {
-        object(
+    input: || {
+        arguments(
             &[
-                ("drawers", "array"),
-                ("missing", "texts"),
-                ("warnings", "array"),
+                ("ids", "texts", "ids of drawers"),
+                ("budget", "integer", "most tokens, 10000"),
+                ("offset", "integer", "characters to skip"),
             ],
-            &["drawers"],
+            &["ids"],
         )
     },
+    output: || answer_schema(&["drawers"]),
     kind: Kind::Read,
     needs: &[],
     run,
@@ -34,8 +37,19 @@ pub(super) const TOOL: Tool = Tool {
 
 fn run(call: &Call<'_>) -> Result<Answer> {
     let ids = ids(call)?.ok_or_else(|| call.arguments.missing("ids"))?;
+    let budget = call.arguments.integer("budget", 1, MOST_TOKENS)?;
+    let offset = call
+        .arguments
+        .integer("offset", 0, MAX_DOCUMENT_BYTES as u64)?;
+    let offset = offset.unwrap_or_default() as usize;
+    if offset > 0 && ids.len() > 1 {
+        let named = call.arguments.named("offset");
+        return Err(Error::invalid(named, "needs a single id"));
+    }
     let answer = call.palace()?.get(&get::Request {
         ids,
+        budget: Some(budget.unwrap_or(BUDGET) as usize),
+        offset,
         ..get::Request::default()
     })?;
     let links = answer.drawers.iter();

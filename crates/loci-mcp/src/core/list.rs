@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::list::{self, Order};
 use loci_palace::{Capability, Detail, Error, Fence, Palace, Result};
 
-use super::{object, selection, status};
+use super::{answer_schema, arguments, selection, status};
 use crate::drawer::Passage;
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -21,30 +21,19 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Newest drawers. Without arguments: counts, wings, rooms, health.",
     input: || {
-        object(
+        arguments(
             &[
-                ("wing", "string"),
-                ("room", "string"),
-                ("since", "string"),
-                ("before", "string"),
-                ("limit", "integer"),
-                ("offset", "integer"),
+                ("wing", "string", "person or project"),
+                ("room", "string", "topic"),
+                ("since", "string", "2026-05-01, last week"),
+                ("before", "string", "like since"),
+                ("limit", "integer", "most drawers, 20"),
+                ("offset", "integer", "drawers to skip"),
             ],
             &[],
         )
     },
-    output: || {
-        object(
-            &[
-                ("total", "integer"),
-                ("drawers", "array"),
-                ("wings", "object"),
-                ("rooms", "object"),
-                ("warnings", "array"),
-            ],
-            &["total"],
-        )
-    },
+    output: || answer_schema(&["total"]),
     kind: Kind::Read,
     needs: &[Capability::RecencyOrder],
     run,

@@ -6,7 +6,7 @@ use loci_palace::search::{self, Request, Scope};
 use loci_palace::{Capability, DEFAULT_COLLECTION, Detail, Error, Fence, MAX_HITS, Result};
 use serde_json::Value;
 
-use super::{object, selection};
+use super::{Argument, answer_schema, arguments, selection};
 use crate::drawer::{Passage, fenced, name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -20,52 +20,41 @@ const MOST_TOKENS: u64 = 100_000;
 pub(super) const TOOL: Tool = Tool {
     name: "loci_search",
     title: "",
-    description: "Search memory. Call before answering about past work, decisions, people. Dates: 2026-05-01, last week.",
+    description: "Search memory. Call before answering about past work, decisions, people.",
     input,
-    output: || {
-        object(
-            &[
-                ("hits", "array"),
-                ("verdict", "object"),
-                ("in_scope", "integer"),
-                ("tokens", "integer"),
-                ("warnings", "array"),
-            ],
-            &["hits"],
-        )
-    },
+    output: || answer_schema(&["hits"]),
     kind: Kind::Read,
     needs: &[Capability::Recall],
     run,
 };
 
 /// The arguments of a search, which [`request`] reads.
-pub(crate) const ARGUMENTS: [(&str, &str); 10] = [
-    ("query", "string"),
-    ("k", "integer"),
-    ("wing", "string"),
-    ("room", "string"),
-    ("source", "string"),
-    ("since", "string"),
-    ("before", "string"),
-    ("budget", "integer"),
-    ("min_probability", "number"),
-    ("collection", "string"),
+pub(crate) const ARGUMENTS: [Argument; 10] = [
+    ("query", "string", "a question or words"),
+    ("limit", "integer", "most hits, 10"),
+    ("wing", "string", "person or project"),
+    ("room", "string", "topic"),
+    ("source", "string", "file path"),
+    ("since", "string", "2026-05-01, last week"),
+    ("before", "string", "like since"),
+    ("budget", "integer", "most tokens, 1500"),
+    ("min_probability", "number", "0 shows all"),
+    ("collection", "string", "default drawers"),
 ];
 
 fn input() -> Value {
-    object(&ARGUMENTS, &["query"])
+    arguments(&ARGUMENTS, &["query"])
 }
 
 /// The request of a call.
 pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
     let arguments = &call.arguments;
-    let k = arguments.integer("k", 1, MAX_HITS as u64)?;
+    let limit = arguments.integer("limit", 1, MAX_HITS as u64)?;
     let budget = arguments.integer("budget", 1, MOST_TOKENS)?;
     let min_probability = arguments.number("min_probability", 0.0, 1.0)?;
     Ok(Request {
         min_probability: min_probability.map(|limit| limit as f32),
-        k: k.unwrap_or(HITS) as usize,
+        k: limit.unwrap_or(HITS) as usize,
         budget: Some(budget.unwrap_or(BUDGET) as usize),
         selection: selection(arguments)?,
         detail: Detail::Brief,

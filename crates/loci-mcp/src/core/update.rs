@@ -3,7 +3,7 @@
 use loci_palace::pin::pin_patch;
 use loci_palace::{Capability, Error, MetaValue, OutcomeKind, Result, quoted, update, validate_id};
 
-use super::{masked_line, object};
+use super::{answer_schema, arguments, masked_line};
 use crate::drawer::{name, parse_uri};
 use crate::structured::structured;
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
@@ -13,28 +13,19 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Change a drawer.",
     input: || {
-        object(
+        arguments(
             &[
-                ("id", "string"),
-                ("text", "string"),
-                ("wing", "string"),
-                ("room", "string"),
-                ("metadata", "object"),
-                ("pin", "boolean"),
+                ("id", "string", "its id"),
+                ("text", "string", "new text"),
+                ("wing", "string", "new wing"),
+                ("room", "string", "new room"),
+                ("metadata", "object", "changes; null removes a key"),
+                ("pin", "boolean", "false takes the pin off"),
             ],
             &["id"],
         )
     },
-    output: || {
-        object(
-            &[
-                ("id", "string"),
-                ("outcome", "string"),
-                ("warnings", "array"),
-            ],
-            &["outcome"],
-        )
-    },
+    output: || answer_schema(&["outcome"]),
     kind: Kind::Destroy,
     needs: &[Capability::Writing],
     run,

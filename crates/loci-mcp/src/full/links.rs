@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::{Capability, DEFAULT_COLLECTION, Detail, Error, Link, LinkEnd, Result, links};
 use serde_json::{Value, json};
 
-use crate::core::masked_line;
+use crate::core::{arguments, masked_line};
 use crate::drawer::{fenced, one_line, parse_uri};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -29,19 +29,22 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 fn input() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "action": {"type": "string", "enum": ACTIONS},
-            "from": {"type": "string"},
-            "to": {"type": "string"},
-            "label": {"type": "string"},
-            "max_hops": {"type": "integer"},
-            "limit": {"type": "integer"},
-            "offset": {"type": "integer"},
-        },
-        "required": ["action"],
-    })
+    let mut schema = arguments(
+        &[
+            ("action", "string", "what to do"),
+            ("from", "string", "start: a drawer id or wing/room"),
+            ("to", "string", "end: a drawer id or wing/room"),
+            ("label", "string", "how the start relates to the end"),
+            ("max_hops", "integer", "most links to follow in a row, 2"),
+            ("limit", "integer", "most links, 50"),
+            ("offset", "integer", "links to skip"),
+        ],
+        &["action"],
+    );
+    if let Some(Value::Object(action)) = schema.pointer_mut("/properties/action") {
+        action.insert("enum".into(), json!(ACTIONS));
+    }
+    schema
 }
 
 fn run(call: &Call<'_>) -> Result<Answer> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{Capability, Result, message_line, verify};
 
-use crate::core::object;
+use crate::core::{arguments, object};
 use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -12,7 +12,12 @@ pub(super) const VERIFY: Tool = Tool {
     name: "loci_verify",
     title: "Verify",
     description: "Check the palace; deep also recomputes every row, posting and code. Changes nothing.",
-    input: || object(&[("deep", "boolean")], &[]),
+    input: || {
+        arguments(
+            &[("deep", "boolean", "also recompute what is derived")],
+            &[],
+        )
+    },
     output: || {
         object(
             &[

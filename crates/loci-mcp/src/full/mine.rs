@@ -11,7 +11,7 @@ use loci_palace::{
 };
 use serde_json::json;
 
-use crate::core::{masked_line, object};
+use crate::core::{arguments, masked_line, object};
 use crate::drawer::name;
 use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool, cancelled};
@@ -27,8 +27,16 @@ pub(super) const MINE: Tool = Tool {
     title: "Mine files",
     description: "Import files, folders or transcripts that the user named. A second run reads only changes. path is absolute and in a root that the owner allowed.",
     input: || {
-        object(
-            &[("path", "string"), ("wing", "string"), ("room", "string")],
+        arguments(
+            &[
+                ("path", "string", "absolute path of a file or folder"),
+                (
+                    "wing",
+                    "string",
+                    "person or project; default: from the path",
+                ),
+                ("room", "string", "topic; default: from the path"),
+            ],
             &["path"],
         )
     },
@@ -47,7 +55,15 @@ pub(super) const RUNS: Tool = Tool {
     name: "loci_runs",
     title: "Runs",
     description: "The last mining runs, newest first. undo: the number of a run to undo.",
-    input: || object(&[("limit", "integer"), ("undo", "integer")], &[]),
+    input: || {
+        arguments(
+            &[
+                ("limit", "integer", "most runs, 10"),
+                ("undo", "integer", "number of the run to undo"),
+            ],
+            &[],
+        )
+    },
     output: || json!({"type": "object"}),
     kind: Kind::Destroy,
     needs: &[Capability::Mining],

@@ -8,7 +8,7 @@ use loci_palace::{
     Capability, Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not,
 };
 
-use crate::core::{SEARCH_ARGUMENTS, object, request};
+use crate::core::{SEARCH_ARGUMENTS, arguments, object, request};
 use crate::drawer::{name, one_line};
 use crate::hint::Arguments;
 use crate::structured::{recalled, structured};
@@ -21,11 +21,11 @@ pub(super) const WAKE_UP: Tool = Tool {
     title: "Wake up",
     description: "Context for a new session: whose memory this is, pinned drawers, decisions, rules, open tasks, people, last sessions, facts. Call once, first.",
     input: || {
-        object(
+        arguments(
             &[
-                ("wing", "string"),
-                ("agent", "string"),
-                ("budget", "integer"),
+                ("wing", "string", "person or project"),
+                ("agent", "string", "the agent whose diary is read"),
+                ("budget", "integer", "most tokens, 800"),
             ],
             &[],
         )
@@ -49,7 +49,15 @@ pub(super) const DUPLICATES: Tool = Tool {
     name: "loci_duplicates",
     title: "Duplicates",
     description: "Drawers with the same or nearly the same text; threshold: similarity, 0 to 1.",
-    input: || object(&[("text", "string"), ("threshold", "number")], &["text"]),
+    input: || {
+        arguments(
+            &[
+                ("text", "string", "the text to compare"),
+                ("threshold", "number", "least similarity, 0 to 1"),
+            ],
+            &["text"],
+        )
+    },
     output: || {
         object(
             &[("threshold", "number"), ("twins", "array")],
@@ -66,9 +74,9 @@ pub(super) const WHY_NOT: Tool = Tool {
     title: "Why not found",
     description: "Why a search does not find a drawer, and how to find it. Takes the arguments of the search.",
     input: || {
-        let mut arguments = vec![("id", "string")];
-        arguments.extend(SEARCH_ARGUMENTS);
-        object(&arguments, &["id", "query"])
+        let mut members = vec![("id", "string", "the drawer that was not found")];
+        members.extend(SEARCH_ARGUMENTS);
+        arguments(&members, &["id", "query"])
     },
     output: || {
         object(

@@ -140,6 +140,6 @@ fn what_why_not_advises_an_agent_names_arguments_and_tools_and_no_flag() {
         );
     }
     let more = Arguments.remedy(&Remedy::MoreHits { k: 7 }, "d1");
-    assert!(more.contains("`k` = 7"), "{more}");
+    assert!(more.contains("`limit` = 7"), "{more}");
     assert!(!Arguments.max_distance().contains("--"));
 }

@@ -132,3 +132,28 @@ fn no_name_stands_twice() {
         assert_eq!(names.len(), all);
     }
 }
+
+/// The arguments in a schema, also those of objects in lists.
+fn each_argument(schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
+    for (name, argument) in schema["properties"].as_object().into_iter().flatten() {
+        visit(name, argument);
+        // The members of a fact explain themselves.
+        if name != "facts" {
+            each_argument(&argument["items"], visit);
+        }
+    }
+}
+
+#[test]
+fn every_argument_has_a_description_and_a_number_of_results_is_a_limit() {
+    // MemPalace's tools have the arguments of MemPalace.
+    for set in [ToolSet::Core, ToolSet::Full] {
+        for tool in tools(&set.listing()) {
+            each_argument(&tool["inputSchema"], &mut |name, argument| {
+                let about = argument["description"].as_str().unwrap_or_default();
+                assert!(about.len() > 3, "{name} of {}", tool["name"]);
+                assert!(!["k", "last"].contains(&name), "{name} of {}", tool["name"]);
+            });
+        }
+    }
+}
