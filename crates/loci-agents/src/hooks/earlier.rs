@@ -131,5 +131,5 @@ fn followed(palace: &Palace, signature: &Signature, hit: Hit) -> Result<Occurren
         let id = told_in.map_or(&hit.id, |told_in| &told_in.id).clone();
         (fix, id)
     });
-    Ok(Occurrence { error, fix, hit })
+    Ok(Occurrence { hit, error, fix })
 }

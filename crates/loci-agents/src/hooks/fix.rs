@@ -214,8 +214,8 @@ impl Aftermath<'_> {
     fn failing_call(&self) -> Option<&str> {
         let parts = parts_of(self.text).into_iter();
         let before = parts.filter(|part| part.start <= self.error.start);
-        let calls = before.filter(|part| part.speaker == Speaker::Call);
-        calls.last().map(|part| part.text.trim())
+        let mut calls = before.filter(|part| part.speaker == Speaker::Call);
+        calls.next_back().map(|part| part.text.trim())
     }
 
     /// Another form of the command that failed, which succeeded.

@@ -159,30 +159,31 @@ pub(super) fn of_message(message: &str) -> Option<String> {
 
 /// The message without what programs added; `None` if nothing is left.
 fn requested(message: &str) -> Option<String> {
-    let mut rest = message.trim().to_owned();
+    let mut rest = message.trim();
     for _ in 0..MOST_ELEMENTS {
         let lower = rest.to_ascii_lowercase();
         let below = REQUEST_BELOW
             .iter()
             .find_map(|mark| Some(lower.find(mark)? + mark.len()));
         if let Some(below) = below {
-            rest = rest.get(below..)?.trim().to_owned();
+            rest = rest.get(below..)?.trim();
             continue;
         }
         // The instructions in `AGENTS.md` come as a line and an element.
         if lower.starts_with("# agents.md instructions") {
-            rest = rest.split_once('\n')?.1.trim().to_owned();
+            rest = rest.split_once('\n')?.1.trim();
             continue;
         }
-        if PROGRAM.iter().any(|start| lower.starts_with(start)) || is_command(&rest) {
+        if PROGRAM.iter().any(|start| lower.starts_with(start)) || is_command(rest) {
             return None;
         }
-        let Some((name, inner, after)) = leading_element(&rest) else {
+        let Some((name, inner, after)) = leading_element(rest) else {
             break;
         };
         let is_wrapper = WRAPPERS.contains(&name.as_str());
-        rest = if is_wrapper { inner } else { after }.trim().to_owned();
+        rest = if is_wrapper { inner } else { after }.trim();
     }
+    let mut rest = rest.to_owned();
     for name in CONTEXT {
         for _ in 0..MOST_ELEMENTS {
             let Some((before, after)) = around_element(&rest, name) else {
@@ -196,7 +197,7 @@ fn requested(message: &str) -> Option<String> {
 
 /// The name, the content and the rest of a text that begins with an element. An element without an
 /// end contains all of the text.
-fn leading_element(text: &str) -> Option<(String, String, String)> {
+fn leading_element(text: &str) -> Option<(String, &str, &str)> {
     let inside = text.strip_prefix('<')?;
     let length = inside
         .find(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-'))
@@ -205,11 +206,7 @@ fn leading_element(text: &str) -> Option<(String, String, String)> {
     let (_, content) = rest.split_once('>')?;
     let end = format!("</{name}>");
     let (inner, after) = content.split_once(&end).unwrap_or((content, ""));
-    Some((
-        name.to_ascii_lowercase(),
-        inner.to_owned(),
-        after.to_owned(),
-    ))
+    Some((name.to_ascii_lowercase(), inner, after))
 }
 
 /// The text before and after an element of this name.

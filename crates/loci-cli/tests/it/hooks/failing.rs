@@ -154,6 +154,24 @@ fn what_followed_the_last_occurrence_counts_and_no_repetition_is_shown() {
 }
 
 #[test]
+fn a_later_occurrence_that_the_search_did_not_return_is_found_in_the_session() {
+    let scene = Scene::new();
+    let long: Vec<String> = (0..40).map(log_line).collect();
+    let last = format!("{}\n{ERROR}", long.join("\n"));
+    let mut turns = Vec::new();
+    for _ in 0..50 {
+        turns.extend([User("Try again"), Fails(ERROR)]);
+    }
+    for _ in 0..4 {
+        turns.extend([User("Try again"), Fails(&last)]);
+    }
+    turns.push(Says("Fixed by a fuse of 16 A."));
+    session(&scene, "often", 4, &turns);
+    let told = failure(&scene, "s", ERROR).unwrap();
+    assert!(told.contains("a fuse of 16 A"), "{told}");
+}
+
+#[test]
 fn an_occurrence_with_a_fix_is_preferred_and_the_latest_of_those() {
     let scene = Scene::new();
     let with = |name: &str, day: u32, after: &str| {

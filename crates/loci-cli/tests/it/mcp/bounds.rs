@@ -57,7 +57,8 @@ fn a_number_of_results_is_accepted_as_limit_and_as_k_in_every_tool() {
 fn what_is_read_has_a_cap_and_the_answer_says_how_to_get_the_rest() {
     let dir = Dir::new();
     let mut client = Client::new(&dir, &[]);
-    let long: String = (0..4_000).map(|n| format!("wörd{n} ")).collect();
+    let words: Vec<String> = (0..4_000).map(|n| format!("wörd{n}")).collect();
+    let long = words.join(" ");
     let drawers = json!([
         {"id": "short", "text": "A short note."},
         {"id": "long", "text": long},
