@@ -144,6 +144,9 @@ fn render(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
             };
             let _ = writeln!(text, "   (cut{whole})");
         }
+        if let Some(later) = &hit.later {
+            let _ = writeln!(text, "   later: {}", printer.name(later));
+        }
         let also_in = hit.also_in.as_deref().unwrap_or_default();
         if !also_in.is_empty() {
             let shown: Vec<String> = also_in.iter().take(5).map(|id| printer.name(id)).collect();

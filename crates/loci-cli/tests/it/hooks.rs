@@ -3,6 +3,7 @@
 mod choosing;
 mod configured;
 mod failing;
+mod later;
 mod recalling;
 mod saving;
 mod trouble;

@@ -108,6 +108,9 @@ fn render(answer: &search::Answer) -> String {
         if hit.cut {
             let _ = writeln!(text, "(cut; `loci_get` returns all of it)");
         }
+        if let Some(later) = &hit.later {
+            let _ = writeln!(text, "(later: {})", name(later));
+        }
         let same = hit.also_in.iter().flatten().take(5);
         let same: Vec<String> = same.map(|id| name(id)).collect();
         if !same.is_empty() {

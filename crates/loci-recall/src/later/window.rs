@@ -139,7 +139,7 @@ impl Window {
 
     /// Whether it is a question.
     pub(super) fn asks(&self) -> bool {
-        self.text.trim_end().ends_with(['?', '？'])
+        is_question(&self.text)
     }
 
     pub(super) fn is_assistants(&self) -> bool {
@@ -172,10 +172,12 @@ impl Windows {
         let windows = sentences
             .iter()
             .zip(following)
-            .map(|((text, speaker), next)| {
-                let next = next.filter(|(_, other)| other == speaker);
-                let next = next.map_or(String::new(), |(next, _)| format!(" {next}"));
-                Window::new(format!("{text}{next}"), *speaker)
+            .map(|((text, speaker), next)| match next {
+                // A question says nothing without its answer, which somebody else may give.
+                Some((next, other)) if other == speaker || is_question(text) => {
+                    Window::new(format!("{text} {next}"), *other)
+                }
+                _ => Window::new((*text).to_owned(), *speaker),
             });
         Self(windows.collect())
     }
@@ -237,6 +239,10 @@ fn end_of_sentence(line: &str) -> Option<usize> {
         }
     }
     None
+}
+
+fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with(['?', '？'])
 }
 
 fn rarity(word: &str) -> f32 {
