@@ -4,7 +4,7 @@
 //! statements that the text should contain, with weights, and the passages that it must not contain.
 //! Each project fills a real palace: files and transcripts are mined, notes are added.
 //!
-//! Files with odd numbers are for tuning. The others are only measured.
+//! Files up to 30 with odd numbers are for tuning. The others are only measured.
 
 mod project;
 mod report;
@@ -83,7 +83,7 @@ fn measured(number: u32, project: &Project, place: &Path) -> Result<WakeUpRow> {
     let answer = answer?;
     palace.close()?;
     std::fs::remove_dir_all(place).map_err(|source| Error::io("cannot remove", place, source))?;
-    let is_told = |words: &String| answer.text.contains(words.as_str());
+    let is_included = |words: &String| answer.text.contains(words.as_str());
     let mut row = WakeUpRow {
         number,
         name: project.name.clone(),
@@ -91,16 +91,16 @@ fn measured(number: u32, project: &Project, place: &Path) -> Result<WakeUpRow> {
         cpu_ms,
         ..WakeUpRow::default()
     };
-    for item in &project.tell {
+    for item in &project.expected {
         row.weight += item.weight;
-        if item.any_of.iter().any(is_told) {
-            row.told_weight += item.weight;
+        if item.any_of.iter().any(is_included) {
+            row.included_weight += item.weight;
         } else {
             row.missed.push(item.what.clone());
         }
     }
-    let forbidden = project.do_not_tell.iter();
-    let forbidden = forbidden.filter(|item| is_told(&item.substring));
+    let forbidden = project.forbidden.iter();
+    let forbidden = forbidden.filter(|item| is_included(&item.substring));
     row.forbidden = forbidden.map(|item| item.substring.clone()).collect();
     row.text = answer.text;
     Ok(row)

@@ -745,7 +745,7 @@ Examples:
   loci bench wake-up crates/loci-bench/data/wake-up
   loci bench wake-up crates/loci-bench/data/wake-up --details projects.jsonl
 
-Files with odd numbers are for tuning; the others are only measured.";
+Files up to 30 with odd numbers are for tuning; the others are only measured.";
 
 const QUERY: &str = "\
 Examples:

@@ -1,21 +1,22 @@
 //! The verb `wake_up`: the text that an agent should know when a session begins, within a budget of
-//! tokens. It says who owns the memory, what is pinned, what was decided, which rules hold, what is
-//! open, who is who, and how the last sessions ended. Each line says where it is from.
+//! tokens. It lists the owner of the memory, pinned drawers, decisions, rules, open tasks, people and
+//! the outcome of the last sessions. Each line names its source.
 //!
 //! `read` reads a bounded number of drawers. `talk`, `notes` and `records` recognise statements in
-//! them by the cues of `cues`. `revise` leaves out what no longer holds. `compose` takes as many as
+//! them by the words of `language`. `revise` leaves out what no longer holds. `compose` takes as many as
 //! fit.
 
 mod compose;
-mod cues;
 mod excerpt;
 mod gather;
 pub mod identity;
+mod language;
 mod lexicon;
 mod notes;
 mod place;
 mod prose;
 mod read;
+mod record_words;
 mod records;
 mod revise;
 mod score;
@@ -42,7 +43,7 @@ const DEFAULT_BUDGET: usize = 800;
 pub struct Request {
     /// Only this wing; all if absent.
     pub wing: Option<String>,
-    /// The agent whose last diary entries are part of the text.
+    /// The agent; its last diary entries are part of the text.
     pub agent: Option<String>,
     /// Maximum number of tokens in the text; 0 means 800.
     pub budget: usize,
@@ -62,8 +63,8 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Returns the identity, the pinned drawers, what conversations, notes and records of the wing
-    /// say (decisions, rules, open tasks, people), the outcome of the last sessions, the facts that
+    /// Returns the identity, the pinned drawers, the statements of conversations, notes and records
+    /// of the wing (decisions, rules, open tasks, people), the outcome of the last sessions, the facts that
     /// hold now, and the agent's last diary entry, within a budget. All of it is in one fence, and
     /// long texts are cut. Texts that read like instructions to a model are left out, except in the
     /// identity. Chunks of other files are never part of it.

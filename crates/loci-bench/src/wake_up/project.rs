@@ -24,8 +24,8 @@ pub(super) struct Project {
     pub(super) name: String,
     drawers: Vec<Drawer>,
     facts: Vec<DatedFact>,
-    pub(super) tell: Vec<Tell>,
-    pub(super) do_not_tell: Vec<DoNotTell>,
+    pub(super) expected: Vec<Expected>,
+    pub(super) forbidden: Vec<Forbidden>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,7 +61,7 @@ struct DatedFact {
 
 /// A statement that the text should contain: any one of the passages is enough.
 #[derive(Debug, Deserialize)]
-pub(super) struct Tell {
+pub(super) struct Expected {
     pub(super) what: String,
     pub(super) any_of: Vec<String>,
     pub(super) weight: u32,
@@ -69,7 +69,7 @@ pub(super) struct Tell {
 
 /// A passage that the text must not contain.
 #[derive(Debug, Deserialize)]
-pub(super) struct DoNotTell {
+pub(super) struct Forbidden {
     pub(super) substring: String,
 }
 
@@ -85,10 +85,10 @@ impl Project {
     /// mined last, so that their drawers are the newest.
     pub(super) fn fill(&self, palace: &Palace, place: &Path) -> Result<()> {
         let folder = place.join(&self.name);
-        let talks = place.join("talks");
+        let transcripts = place.join("transcripts");
         self.write_files(&folder)?;
-        self.write_transcripts(&talks, &folder)?;
-        mined(palace, &talks)?;
+        self.write_transcripts(&transcripts, &folder)?;
+        mined(palace, &transcripts)?;
         self.add_notes(palace)?;
         let facts: Vec<Fact> = self.facts.iter().map(DatedFact::fact).collect();
         palace.add_facts(&facts)?;
@@ -125,8 +125,8 @@ impl Project {
 
     /// Writes each conversation as a transcript of Claude Code. Its title is the name of its source
     /// without the date.
-    fn write_transcripts(&self, talks: &Path, folder: &Path) -> Result<()> {
-        make(talks)?;
+    fn write_transcripts(&self, transcripts: &Path, folder: &Path) -> Result<()> {
+        make(transcripts)?;
         for (number, (source, turns)) in self.sources(Kind::Conversation).into_iter().enumerate() {
             let session = format!("00000000-0000-4000-8000-{number:012}");
             let mut lines = Vec::new();
@@ -149,7 +149,7 @@ impl Project {
             let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
             let changed = turns.last().map(|turn| turn.authored_at.as_str());
             write(
-                &talks.join(format!("{session}.jsonl")),
+                &transcripts.join(format!("{session}.jsonl")),
                 &lines.concat(),
                 changed,
             )?;

@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+/// The number of the first project that was written after the rules.
+const FIRST_NEW: u32 = 31;
+
 /// The figures of one project.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct WakeUpRow {
@@ -14,7 +17,7 @@ pub struct WakeUpRow {
     /// The sum of the weights of all statements that the text should contain.
     pub weight: u32,
     /// The sum of the weights of those that it contains.
-    pub told_weight: u32,
+    pub included_weight: u32,
     /// The statements that are missing.
     pub missed: Vec<String>,
     /// Forbidden passages in the text.
@@ -30,10 +33,12 @@ pub struct WakeUpRow {
 /// The figures of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct WakeUpReport {
-    /// Of the projects with odd numbers, which are for tuning.
+    /// Of the projects up to 30 with odd numbers, which the rules are tuned on.
     pub odd: WakeUpFigures,
-    /// Of the projects with even numbers.
+    /// Of the projects up to 30 with even numbers.
     pub even: WakeUpFigures,
+    /// Of the projects from 31 on, which were written after the others.
+    pub new: WakeUpFigures,
 }
 
 /// The figures of some projects.
@@ -42,7 +47,7 @@ pub struct WakeUpFigures {
     /// Number of projects.
     pub projects: usize,
     /// The weights of the statements in the text, as a share of all weights.
-    pub told: f64,
+    pub included: f64,
     /// The share of projects with a forbidden passage.
     pub projects_with_forbidden: f64,
     /// Number of forbidden passages in the texts.
@@ -54,13 +59,14 @@ pub struct WakeUpFigures {
 }
 
 pub(super) fn report(rows: &[WakeUpRow]) -> WakeUpReport {
-    let half = |odd: bool| {
-        let rows = rows.iter().filter(|row| (row.number % 2 == 1) == odd);
+    let of = |is_chosen: fn(u32) -> bool| {
+        let rows = rows.iter().filter(|row| is_chosen(row.number));
         figures(&rows.collect::<Vec<_>>())
     };
     WakeUpReport {
-        odd: half(true),
-        even: half(false),
+        odd: of(|number| number < FIRST_NEW && number % 2 == 1),
+        even: of(|number| number < FIRST_NEW && number % 2 == 0),
+        new: of(|number| number >= FIRST_NEW),
     }
 }
 
@@ -71,8 +77,8 @@ fn figures(rows: &[&WakeUpRow]) -> WakeUpFigures {
     let with_forbidden = rows.iter().filter(|row| !row.forbidden.is_empty()).count();
     WakeUpFigures {
         projects: rows.len(),
-        told: share(
-            sum(|row| f64::from(row.told_weight)),
+        included: share(
+            sum(|row| f64::from(row.included_weight)),
             sum(|row| f64::from(row.weight)),
         ),
         projects_with_forbidden: share(with_forbidden as f64, count),
@@ -86,13 +92,13 @@ impl WakeUpReport {
     /// The report for people.
     pub fn to_text(&self) -> String {
         let mut text =
-            String::from("files  projects   told  with forbidden  forbidden  tokens  CPU ms\n");
-        for (name, figures) in [("odd", &self.odd), ("even", &self.even)] {
+            String::from("files  projects  included  with forbidden  forbidden  tokens  CPU ms\n");
+        for (name, figures) in [("odd", &self.odd), ("even", &self.even), ("new", &self.new)] {
             let _ = writeln!(
                 text,
-                "{name:<5}  {:>8}  {:>4.1}%  {:>13.1}%  {:>9}  {:>6.0}  {:>6.1}",
+                "{name:<5}  {:>8}  {:>7.1}%  {:>13.1}%  {:>9}  {:>6.0}  {:>6.1}",
                 figures.projects,
-                figures.told * 100.0,
+                figures.included * 100.0,
                 figures.projects_with_forbidden * 100.0,
                 figures.forbidden,
                 figures.tokens,

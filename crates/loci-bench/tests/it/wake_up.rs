@@ -1,4 +1,4 @@
-//! What a wake-up tells about the invented projects that are for tuning.
+//! What a wake-up contains for the invented projects that are for tuning.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ fn measured() -> WakeUpReport {
 }
 
 #[test]
-fn a_wake_up_tells_what_a_colleague_would_and_little_else() {
+fn a_wake_up_contains_what_a_colleague_would_report_and_little_else() {
     let report = measured();
     println!("{}", report.to_text());
     assert_eq!((report.odd.projects, report.even.projects), (15, 0));
-    assert!(report.odd.told >= 0.9, "{:?}", report.odd);
+    assert!(report.odd.included >= 0.9, "{:?}", report.odd);
     assert!(report.odd.forbidden <= 2, "{:?}", report.odd);
     assert!(report.odd.tokens <= 800.0, "{:?}", report.odd);
 }

@@ -31,7 +31,9 @@ const MOST_DIARY: usize = 3;
 const MOST_OUTCOMES: usize = 3;
 const MOST_REQUESTS: usize = 5;
 const MOST_NOTES: usize = 8;
-/// With fewer statements than this, other notes are told.
+/// The same beside other statements.
+const FEW_NOTES: usize = 3;
+/// With fewer statements than this, other notes are included.
 const FEW: usize = 3;
 /// Up to this many facts, those about things that the wing mentions are found by reading all.
 const FACTS_READ: u64 = 500;
@@ -184,7 +186,7 @@ impl Palace {
             request.wing = None;
             page = self.read_diary(&request)?;
         }
-        // Older entries are often out of date, so they are told only if little else is known.
+        // Older entries are often out of date, so they are included only if little else is known.
         let most = if is_new { MOST_DIARY } else { 1 };
         let pieces = page.entries.into_iter().take(most).map(|entry| {
             let day = entry.written_at.get(..10).unwrap_or_default();
@@ -241,7 +243,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// What the ended facts said, without the words of those that hold now.
+    /// The objects of the ended facts, without the words of those that hold now.
     fn ended(&self) -> Vec<Ended> {
         let mut now = Topic::default();
         for fact in self.own.iter().chain(&self.others) {
@@ -251,7 +253,16 @@ impl Facts {
             let mut topic = Topic::of(&fact.object);
             topic.without(&now);
             let until = fact.valid_to.clone()?;
-            (topic.len() > 0).then_some(Ended { topic, until })
+            let same =
+                self.own.iter().chain(&self.others).filter(|other| {
+                    other.subject == fact.subject && other.predicate == fact.predicate
+                });
+            let objects: Vec<&str> = same.map(|other| other.object.as_str()).collect();
+            (topic.len() > 0).then(|| Ended {
+                topic,
+                now: Topic::of(&objects.join(" ")),
+                until,
+            })
         });
         ended.collect()
     }
@@ -267,19 +278,19 @@ impl Facts {
             Some(source) => is_read(source),
             None => is_mentioned(&fact.subject),
         });
-        let mut told = HashSet::new();
+        let mut known = HashSet::new();
         let found = self.own.into_iter().chain(others);
-        let found = found.filter(|fact| told.insert(fact.id.clone()));
+        let found = found.filter(|fact| known.insert(fact.id.clone()));
         let pieces = found.take(MOST_FACTS).map(|fact| {
             let since = match &fact.valid_from {
                 Some(from) => format!(" (since {from})"),
                 None => String::new(),
             };
-            let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
+            let text = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
             let piece = Piece {
                 section: Section::Facts,
                 id: None,
-                text: format!("- {}{since}", excerpt(&said)),
+                text: format!("- {}{since}", excerpt(&text)),
             };
             (1.35, piece)
         });
@@ -305,7 +316,7 @@ struct Stated {
     settled: Vec<String>,
 }
 
-/// What conversations, notes, diary entries and records say.
+/// The statements of conversations, notes, diary entries and records.
 fn stated(
     drawers: &[Read],
     wings: &Wings<'_>,
@@ -386,8 +397,8 @@ fn section_of(kind: Kind) -> Section {
     }
 }
 
-/// Keeps the outcomes of the last sessions. Notes without a form of their own are kept only if little
-/// else is known, and the requests of the sessions only if nothing else is.
+/// Keeps the outcomes of the last sessions. Of the notes without a form of their own a few are kept,
+/// more if little else is known. The requests of the sessions are kept only if nothing else is known.
 fn keep_last(statements: &mut Vec<Statement>) {
     let firm = statements
         .iter()
@@ -411,7 +422,7 @@ fn keep_last(statements: &mut Vec<Statement>) {
         }
         Kind::Note => {
             notes += 1;
-            firm < FEW && notes <= MOST_NOTES
+            notes <= if firm < FEW { MOST_NOTES } else { FEW_NOTES }
         }
         _ => true,
     });
@@ -493,20 +504,20 @@ fn recognise_files(
 
 /// Keeps the first of pieces that are the same apart from case, space and punctuation.
 fn without_duplicates(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut told = HashSet::new();
+    let mut known = HashSet::new();
     pieces
         .into_iter()
         .filter(|piece| {
-            let said = piece
+            let statement = piece
                 .text
                 .rsplit_once(" (")
-                .map_or(piece.text.as_str(), |(said, _)| said);
-            let plain: String = said
+                .map_or(piece.text.as_str(), |(statement, _)| statement);
+            let plain: String = statement
                 .chars()
                 .filter(|character| character.is_alphanumeric())
                 .flat_map(char::to_lowercase)
                 .collect();
-            told.insert(plain)
+            known.insert(plain)
         })
         .collect()
 }

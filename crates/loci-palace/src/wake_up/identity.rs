@@ -1,4 +1,4 @@
-//! The identity: a text in the owner's words that says who owns the memory.
+//! The identity: a text about the owner of the memory, in the owner's words.
 
 use loci_core::{Batch, Get, MetaValue, MetadataPatch, Result, Selection};
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// The text that says who owns the memory: the text of the drawer `identity`; `None` if it was
+    /// The text about the owner of the memory, from the drawer `identity`; `None` if it was
     /// never set.
     pub fn identity(&self) -> Result<Option<String>> {
         let Some(collection) = self.kept(DEFAULT_COLLECTION)? else {

@@ -1,6 +1,6 @@
 //! Recognises statements in notes and diary entries.
 
-use super::cues::{Cue, Label};
+use super::language::{Cue, Label};
 use super::lexicon::{Cues, label_of};
 use super::prose::{Line, lines, sentences};
 use super::score::{has_name, is_rule};
@@ -33,10 +33,26 @@ impl Note<'_> {
                         turn: line.number,
                         moment: self.moment,
                         is_users: true,
+                        is_mention: false,
                         topic: Topic::of(words),
                     });
                 }
             }
+        }
+        let all = prose.iter().map(|line| Cues::of(line.words));
+        let is_open = |cues: Cues| {
+            let open = [Cue::Task, Cue::Need, Cue::NotDone, Cue::Undecided];
+            open.into_iter().any(|cue| cues.has(cue))
+        };
+        if !self.is_diary && !is_todo(self.text) && !all.into_iter().any(is_open) {
+            into.evidence.push(Evidence {
+                unit,
+                turn: 0,
+                moment: self.moment,
+                is_users: true,
+                is_mention: true,
+                topic: Topic::of(self.text),
+            });
         }
         if prose
             .iter()
@@ -133,17 +149,26 @@ impl Note<'_> {
                 topic,
                 context,
                 unit,
-                turn: 0,
-                title: String::new(),
                 changes: cues.has(Cue::Change),
                 has_number: text.chars().any(|letter| letter.is_ascii_digit()),
+                is_temporary: cues.has(Cue::Deadline),
+                ..About::default()
             },
         })
     }
 }
 
+/// Whether a text begins with `todo`, which is a common word elsewhere.
+fn is_todo(text: &str) -> bool {
+    let start = text.trim_start().get(..4);
+    start.is_some_and(|start| start.eq_ignore_ascii_case("todo"))
+}
+
 /// The kind and score of a note.
 fn note_kind(text: &str, cues: Cues, label: Option<Label>) -> (Kind, f32) {
+    if cues.has(Cue::Joke) || cues.has(Cue::Undecided) {
+        return (Kind::Note, 0.0);
+    }
     match label {
         Some(Label::Task) => return (Kind::Task, 2.0),
         Some(Label::Decision) => return (Kind::Decision, 2.0),
@@ -151,13 +176,14 @@ fn note_kind(text: &str, cues: Cues, label: Option<Label>) -> (Kind, f32) {
         Some(Label::Person) => return (Kind::Person, 1.8),
         None => {}
     }
-    if cues.has(Cue::Task) {
+    if cues.has(Cue::Task) || is_todo(text) {
         return (Kind::Task, 2.0);
     }
     if is_person(text, cues) {
         return (Kind::Person, 1.8);
     }
-    let is_firm = is_rule(cues) || cues.has(Cue::Decision) || cues.has(Cue::Wish);
+    let is_firm =
+        is_rule(cues) || cues.has(Cue::Decision) || cues.has(Cue::Wish) || cues.has(Cue::Need);
     if cues.has(Cue::Done) && !cues.has(Cue::NotDone) && !is_firm {
         return (Kind::Note, 0.0);
     }
@@ -174,7 +200,7 @@ fn note_kind(text: &str, cues: Cues, label: Option<Label>) -> (Kind, f32) {
     }
 }
 
-/// Whether a note says who somebody is: `Ann = operations`, `Ann - photos`, `Ann is the editor`,
+/// Whether a note describes people: `Ann = operations`, `Ann - photos`, `Ann is the editor`,
 /// `Editor: Ann`.
 fn is_person(text: &str, cues: Cues) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
@@ -185,4 +211,5 @@ fn is_person(text: &str, cues: Cues) -> bool {
         .any(|mark| start.contains(mark));
     (cues.has(Cue::Role) || cues.has(Cue::Duty)) && has_name(text) && !cues.has(Cue::Idle)
         || is_named && is_equated && !is_rule(cues)
+        || text.matches(" = ").count() > 1
 }

@@ -1,4 +1,4 @@
-//! Says where a line is from.
+//! The source of a line, as it is printed after it.
 
 use std::collections::HashMap;
 

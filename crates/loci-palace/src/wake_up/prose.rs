@@ -1,10 +1,13 @@
 //! Splits a text into lines and sentences that a person wrote, and leaves out code, markup, logs,
 //! quotations and front matter.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use super::lexicon::is_ideograph;
 
 /// Lines that begin a mail.
-const MAIL: [&str; 11] = [
+const MAIL: [&str; 17] = [
     "From: ",
     "Subject: ",
     "Von: ",
@@ -12,6 +15,12 @@ const MAIL: [&str; 11] = [
     "От: ",
     "Тема: ",
     "De: ",
+    "De : ",
+    "Dear ",
+    "Sehr geehrte",
+    "Уважаем",
+    "Estimad",
+    "尊敬的",
     "Asunto: ",
     "Objet : ",
     "发件人",
@@ -79,8 +88,8 @@ fn line_of(number: usize, line: &str) -> Line<'_> {
             is_checked: false,
         };
     }
-    let is_item = begins_item(line);
-    let words = if is_item { without_mark(line) } else { line };
+    let words = without_mark(line);
+    let is_item = words.len() < line.len() || words.starts_with("[ ]") || words.starts_with("[x]");
     let is_checked = ["[x]", "[X]"].iter().any(|mark| words.starts_with(mark));
     let words = ["[x]", "[X]", "[ ]"]
         .iter()
@@ -138,21 +147,35 @@ fn is_prose(line: &str) -> bool {
         ]
         .iter()
         .any(|mark| line.starts_with(mark))
-        || MARKS.iter().any(|mark| line.contains(mark))
+        || line.bytes().any(is_code_byte) && MARKS.iter().any(|mark| line.contains(mark))
         || line.ends_with([';', '{', '}', '\\'])
         || begins_like_log(line)
     {
         return false;
     }
     let (mut letters, mut others) = (0_usize, 0_usize);
-    for letter in line.chars().filter(|letter| !letter.is_whitespace()) {
-        if letter.is_alphabetic() {
-            letters += 1;
-        } else {
-            others += 1;
+    if line.is_ascii() {
+        letters = line.bytes().filter(u8::is_ascii_alphabetic).count();
+        let spaces = line.bytes().filter(u8::is_ascii_whitespace).count();
+        others = line.len() - letters - spaces;
+    } else {
+        for letter in line.chars().filter(|letter| !letter.is_whitespace()) {
+            if letter.is_alphabetic() {
+                letters += 1;
+            } else {
+                others += 1;
+            }
         }
     }
     letters >= 2 && letters >= others
+}
+
+/// Whether a byte is in each of the marks of markup and code.
+fn is_code_byte(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'{' | b'}' | b'<' | b'>' | b'=' | b'(' | b')' | b'&' | b':' | b']' | b'\\'
+    )
 }
 
 /// Whether a line begins with a date and a time, as logs do.
@@ -167,6 +190,14 @@ fn begins_like_log(line: &str) -> bool {
 
 /// The sentences of a line. A sentence keeps its full stop.
 pub(super) fn sentences(line: &str) -> Vec<&str> {
+    if line.is_ascii() && !line.bytes().any(|byte| matches!(byte, b'.' | b'!' | b'?')) {
+        let line = line.trim();
+        return if line.is_empty() {
+            Vec::new()
+        } else {
+            vec![line]
+        };
+    }
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut letters = line.char_indices().peekable();
@@ -228,11 +259,75 @@ fn is_abbreviation(words: &str) -> bool {
         )
 }
 
-/// A text without longer quotations in quotation marks, such as a draft of a mail.
+/// Whether a text contains a mail or a letter.
+pub(super) fn has_mail(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    lines.any(|line| MAIL.iter().any(|mark| line.starts_with(mark)))
+}
+
+/// The speaker of a line of a pasted chat: `**ann**: hello`, `@ann: hello`, `ann: hello`.
+fn speaker_of(line: &str) -> Option<(&str, bool)> {
+    let (name, words) = line.trim().split_once(':')?;
+    let bare = name.trim_matches(['*', '@', ' ', '_']);
+    let is_name = (1..=24).contains(&bare.chars().count()) && bare.split(' ').count() <= 2;
+    (is_name && words.starts_with([' ', '*'])).then_some((bare, name.contains(['*', '@'])))
+}
+
+/// From this many lines in a row with the same first word on, they are a pasted list or log.
+const SAME_START: usize = 4;
+
+/// A text without rows of lines that begin with the same word.
+fn without_rows(text: &str) -> Cow<'_, str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = |line: &&str| {
+        line.split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let rows = lines.chunk_by(|one, other| first(one) == first(other));
+    let is_pasted = |row: &[&str]| {
+        row.len() >= SAME_START
+            && row
+                .iter()
+                .all(|line| word_count(line) > 1 && !begins_item(line.trim()))
+    };
+    let kept: Vec<&str> = rows
+        .filter(|row| !is_pasted(row))
+        .flatten()
+        .copied()
+        .collect();
+    if kept.len() == lines.len() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(kept.join("\n"))
+}
+
+/// A text without the lines of a pasted chat. It is a chat if two lines have a marked speaker, or two
+/// lines the same one.
+fn without_chat(text: &str) -> Cow<'_, str> {
+    let speakers: Vec<(&str, bool)> = text.lines().filter_map(speaker_of).collect();
+    let marked = speakers.iter().filter(|(_, is_marked)| *is_marked).count();
+    let mut names = HashSet::new();
+    let is_repeated = speakers.iter().any(|(name, _)| !names.insert(*name));
+    if marked < 2 && !is_repeated {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.lines().filter(|line| speaker_of(line).is_none());
+    Cow::Owned(kept.collect::<Vec<_>>().join("\n"))
+}
+
+/// A text without longer quotations in quotation marks, such as a draft of a mail, and without pasted
+/// chats and lists.
 pub(super) fn without_quotations(text: &str) -> String {
     const LONG: usize = 40;
+    let text = without_rows(text);
+    let text = without_chat(&text);
+    if text.is_ascii() && !text.bytes().any(|byte| byte == b'"') {
+        return text.into_owned();
+    }
     let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = text.as_ref();
     while let Some(at) = rest.find(['"', '“', '„', '«']) {
         let (before, quoted) = rest.split_at(at);
         kept.push_str(before);

@@ -6,7 +6,7 @@ use loci_core::{
     Collection, Filter, Include, KeyTest, MetaValue, Metadata, Ordering, Result, Selection, Warning,
 };
 
-use super::cues::RECORD_FOLDERS;
+use super::record_words::RECORD_FOLDERS;
 use crate::palace::Palace;
 use crate::pin::{is_pinned, pinned_filter};
 
@@ -33,8 +33,7 @@ pub(super) struct Read {
     pub(super) id: String,
     pub(super) text: String,
     pub(super) metadata: Metadata,
-    /// When it was said or written, in milliseconds since 1970; when it was added, if that is
-    /// unknown.
+    /// When it was written, in milliseconds since 1970; when it was added, if that is unknown.
     pub(super) moment: Option<i64>,
     pub(super) mark: Mark,
 }

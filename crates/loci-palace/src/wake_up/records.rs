@@ -1,9 +1,10 @@
 //! Recognises statements in files: records of decisions, minutes of meetings, and lists below a
-//! heading that says what they are. Everything else in a file is left out.
+//! heading that announces them. Everything else in a file is left out.
 
-use super::cues::{Cue, FOREIGN, Label, NOT_IN_FORCE, RECORDS, STATUS};
+use super::language::{Cue, Label};
 use super::lexicon::{Cues, label_of, lowered};
 use super::prose::{Line, lines, sentences, word_count};
+use super::record_words::{FOREIGN, NOT_IN_FORCE, RECORDS, STATUS};
 use super::statement::{About, Kind, MOST_CHARACTERS, Recognised, Revision, Statement, one_line};
 use super::topic::Topic;
 
@@ -50,8 +51,12 @@ pub(super) fn is_prose_file(path: &str) -> bool {
     let path = lowered(path);
     let name = path.rsplit('/').next().unwrap_or(&path);
     let is_prose = PROSE.iter().any(|ending| name.ends_with(ending)) || !name.contains('.');
+    // In the name of a file, such a word may be its subject: `0002-build-images.md`.
+    let stem = name.split('.').next().unwrap_or(name);
+    let folders = path.strip_suffix(name).unwrap_or_default();
     is_prose
-        && !path
+        && !FOREIGN.contains(&stem)
+        && !folders
             .split('/')
             .flat_map(parts_of)
             .any(|part| FOREIGN.contains(&part))
@@ -72,7 +77,7 @@ fn is_record(path: &str) -> bool {
     let path = lowered(path);
     path.split('/')
         .flat_map(parts_of)
-        .any(|part| RECORDS.contains(&part))
+        .any(|part| RECORDS.contains(&part) || part.starts_with("会议"))
 }
 
 /// A part of a path, and the words of which it consists.
@@ -177,7 +182,7 @@ impl Record<'_> {
         let cues = Cues::of(text);
         let is_title_of_decision =
             label == Label::Decision && is_decision_path(self.path) && !title.is_empty();
-        let told = if is_title_of_decision {
+        let statement = if is_title_of_decision {
             let short: String = sentences(text)
                 .into_iter()
                 .take(2)
@@ -187,12 +192,12 @@ impl Record<'_> {
         } else {
             text.to_owned()
         };
-        let told = if told.chars().count() > MOST_CHARACTERS {
+        let statement = if statement.chars().count() > MOST_CHARACTERS {
             text.to_owned()
         } else {
-            told
+            statement
         };
-        let topic = Topic::of(&told);
+        let topic = Topic::of(&statement);
         if cues.has(Cue::Change) {
             into.revisions.push(Revision {
                 unit,
@@ -203,7 +208,7 @@ impl Record<'_> {
         }
         into.statements.push(Statement {
             kind,
-            text: one_line(&told),
+            text: one_line(&statement),
             score,
             drawer,
             moment: self.moment,
@@ -212,19 +217,30 @@ impl Record<'_> {
                 topic,
                 unit,
                 changes: cues.has(Cue::Change),
-                has_number: told.chars().any(|letter| letter.is_ascii_digit()),
+                has_number: statement.chars().any(|letter| letter.is_ascii_digit()),
+                is_record: is_decision_path(self.path),
                 ..About::default()
             },
         });
     }
 
-    /// Whether the record says that it was rejected or replaced, or is a draft.
+    /// Whether the record is marked as rejected, replaced or a draft.
     fn is_not_in_force(&self, placed: &[Placed<'_>]) -> bool {
         let is_off = |words: &str| {
             let words = lowered(words);
             NOT_IN_FORCE.iter().any(|state| words.contains(state))
         };
+        // A heading `Status` with the state below it.
+        let below = placed.windows(2).any(|pair| match pair {
+            [heading, state] => {
+                heading.line.heading > 0
+                    && STATUS.contains(&lowered(heading.line.words).as_str())
+                    && is_off(state.line.words)
+            }
+            _ => false,
+        });
         is_off(self.status)
+            || below
             || placed.iter().any(|placed| {
                 let words = placed.line.words;
                 is_status(words)

@@ -1,5 +1,5 @@
 //! Leaves out what no longer holds: statements that a later one replaces, tasks that were done, and
-//! what is said twice.
+//! repetitions.
 
 use loci_recall::date_of;
 
@@ -7,9 +7,9 @@ use super::statement::{Evidence, Kind, Recognised, Statement};
 
 /// From this weight on, a later statement is about the same thing.
 const SAME: f32 = 2.0;
-/// With more sessions of one title, it says nothing about their topic.
+/// A title of more sessions than this is not about their topic.
 const SAME_TITLE: usize = 4;
-/// From this share of common words on, two statements say the same.
+/// From this share of common words on, two statements mean the same.
 const REPEATED: f32 = 0.7;
 
 /// Removes the statements that no longer hold. Returns the tasks among them.
@@ -33,16 +33,21 @@ pub(super) fn revise(recognised: &mut Recognised) -> Vec<String> {
 impl Recognised {
     /// Whether a later statement, of another session or note, is about the same thing.
     fn is_replaced(&self, earlier: &Statement) -> bool {
+        let same = if earlier.about.is_record {
+            SAME + 1.0
+        } else {
+            SAME
+        };
         let is_revised = matches!(earlier.kind, Kind::Decision | Kind::Note | Kind::Request)
             && self.revisions.iter().any(|revision| {
                 let shared = self
                     .frequencies
                     .shared(&earlier.about.topic, &revision.topic);
                 if revision.unit == earlier.about.unit {
-                    return revision.turn > earlier.about.turn && shared >= SAME;
+                    return revision.turn > earlier.about.turn && shared >= same;
                 }
                 // A file without a date is neither earlier nor later.
-                earlier.moment > 0 && revision.moment > earlier.moment && shared >= SAME
+                earlier.moment > 0 && revision.moment > earlier.moment && shared >= same
             });
         is_revised
             || self.is_ended(earlier)
@@ -56,15 +61,19 @@ impl Recognised {
             })
     }
 
-    /// Whether a decision says what a fact said that has ended since.
+    /// Whether a decision agrees with a fact that has ended since.
     fn is_ended(&self, earlier: &Statement) -> bool {
         let day = date_of(earlier.moment);
         earlier.kind == Kind::Decision
             && earlier.moment > 0
             && self.ended.iter().any(|ended| {
                 let shared = earlier.about.topic.common(&ended.topic);
-                let is_before = day.get(..10).unwrap_or_default() <= ended.until.as_str();
-                is_before && shared > 0 && shared * 2 >= ended.topic.len().min(4)
+                // The statement of the last day may be the one that ended it.
+                let is_before = day.get(..10).unwrap_or_default() < ended.until.as_str();
+                is_before
+                    && shared > 0
+                    && shared * 2 >= ended.topic.len().min(4)
+                    && earlier.about.topic.common(&ended.now) == 0
             })
     }
 
@@ -91,7 +100,8 @@ impl Recognised {
             return true;
         }
         let about = shared + if both_numbers && same_title { 1.0 } else { 0.0 };
-        if about < 1.0 {
+        let least = if same_title { 1.0 } else { 1.5 };
+        if about < least {
             return false;
         }
         let needed = if earlier.kind == Kind::Rule {
@@ -113,17 +123,25 @@ impl Recognised {
                 >= REPEATED * least as f32
     }
 
-    /// Whether something says later that a task was done.
+    /// Whether a task was reported as done later, or the end of a rule that holds until then.
     fn is_done(&self, task: &Statement) -> bool {
-        task.kind == Kind::Task
+        (task.kind == Kind::Task || task.kind == Kind::Rule && task.about.is_temporary)
             && self
                 .evidence
                 .iter()
-                .any(|evidence| self.shows(evidence, task))
+                .any(|evidence| self.is_evidence_of(evidence, task))
     }
 
-    fn shows(&self, evidence: &Evidence, task: &Statement) -> bool {
+    fn is_evidence_of(&self, evidence: &Evidence, task: &Statement) -> bool {
         let about = &task.about;
+        if evidence.is_mention {
+            // A later note with almost all words of the task is about its result.
+            let shared = about.topic.common(&evidence.topic);
+            return evidence.moment > task.moment
+                && task.moment > 0
+                && shared >= 3
+                && shared * 4 >= about.topic.len() * 3;
+        }
         if evidence.unit == about.unit {
             let shared = self.frequencies.shared(&about.topic, &evidence.topic);
             return evidence.turn > about.turn && (evidence.is_users || shared >= 1.0);
@@ -138,7 +156,9 @@ impl Recognised {
         let in_unit = self.frequencies.shared(&about.topic, unit);
         // A short sentence is about the task if most of its words are.
         let is_about = in_sentence >= 1.0 && in_sentence * 2.0 >= evidence.topic.len() as f32;
-        let needed = if evidence.is_users && in_sentence > 0.0 {
+        // "Done with that one" is about the text around it.
+        let is_reference = evidence.topic.len() <= 1;
+        let needed = if evidence.is_users && (in_sentence > 0.0 || is_reference) {
             2.0
         } else {
             3.0
@@ -147,7 +167,7 @@ impl Recognised {
     }
 
     /// Whether two statements are of sessions with the same title. A title that many sessions have,
-    /// such as "New session", says nothing.
+    /// such as "New session", does not count.
     fn is_same_title(&self, one: &Statement, other: &Statement) -> bool {
         let title = &one.about.title;
         !title.is_empty()

@@ -1,4 +1,4 @@
-//! Statements that a wake-up may tell, and the words that show that something was done.
+//! Statements that a wake-up may include, and the evidence that something was done.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Note,
 }
 
-/// One line that may be told.
+/// One line that may be included.
 #[derive(Debug, Clone)]
 pub(super) struct Statement {
     pub(super) kind: Kind,
@@ -32,7 +32,7 @@ pub(super) struct Statement {
     pub(super) score: f32,
     /// The drawer, as a place in the list of read drawers.
     pub(super) drawer: usize,
-    /// When it was said, in milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970.
     pub(super) moment: i64,
     pub(super) about: About,
 }
@@ -42,32 +42,38 @@ pub(super) struct Statement {
 pub(super) struct About {
     /// The words of the statement and of the turn or note that holds it.
     pub(super) topic: Topic,
-    /// Also the words that its user said earlier in the session.
+    /// Also the words of the user earlier in the session.
     pub(super) context: Topic,
     /// The session or note, and its place there.
     pub(super) unit: usize,
     pub(super) turn: usize,
     /// The title of the session.
     pub(super) title: String,
-    /// Whether it says that it replaces something.
+    /// Whether it has words that replace something.
     pub(super) changes: bool,
     /// Whether it contains a number.
     pub(super) has_number: bool,
+    /// Whether it holds until something happens.
+    pub(super) is_temporary: bool,
+    /// Whether it is from a record of a decision.
+    pub(super) is_record: bool,
 }
 
-/// Words that say that something was done.
+/// A report that something was done.
 #[derive(Debug, Clone)]
 pub(super) struct Evidence {
     pub(super) unit: usize,
     pub(super) turn: usize,
     pub(super) moment: i64,
-    /// Whether the user says it, in a session or a note.
+    /// Whether the user reports it, in a session or a note.
     pub(super) is_users: bool,
+    /// Whether it only mentions the matter, without a word such as `done`.
+    pub(super) is_mention: bool,
     /// The words of the sentence.
     pub(super) topic: Topic,
 }
 
-/// Words that say that something is done in another way from now on.
+/// A report that something is done in another way from now on.
 #[derive(Debug, Clone)]
 pub(super) struct Revision {
     pub(super) unit: usize,
@@ -76,10 +82,12 @@ pub(super) struct Revision {
     pub(super) topic: Topic,
 }
 
-/// What a fact said until it ended.
+/// A fact that has ended.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) topic: Topic,
+    /// The words of the facts about the same subject that hold now.
+    pub(super) now: Topic,
     /// The last day on which it held.
     pub(super) until: String,
 }
@@ -101,7 +109,10 @@ pub(super) struct Recognised {
 impl Recognised {
     /// Begins a session or a note.
     pub(super) fn unit(&mut self, text: &str) -> usize {
-        let topic = Topic::of(text);
+        self.add_unit(Topic::of(text))
+    }
+
+    pub(super) fn add_unit(&mut self, topic: Topic) -> usize {
         self.frequencies.count(&topic);
         self.units.push(topic);
         self.units.len() - 1

@@ -1,10 +1,10 @@
-//! Recognises statements in a conversation. What the user says counts. What the assistant proposes
-//! counts if the user agrees in the next turn.
+//! Recognises statements in a conversation. Statements of the user count. A proposal of the
+//! assistant counts if the user agrees in the next turn.
 
-use super::cues::Cue;
+use super::language::Cue;
 use super::lexicon::Cues;
-use super::prose::{lines, sentences, without_quotations, word_count};
-use super::score::{Answered, Sentence, scored};
+use super::prose::{has_mail, lines, sentences, without_quotations, word_count};
+use super::score::{Answered, Sentence, is_ironic, scored};
 use super::statement::{
     About, Evidence, Kind, MOST_CHARACTERS, Recognised, Revision, Statement, one_line,
 };
@@ -29,8 +29,16 @@ pub(super) struct Session {
 impl Session {
     /// Adds the statements of the conversation.
     pub(super) fn recognise(&self, into: &mut Recognised) {
-        let said: Vec<&str> = self.turns.iter().map(|turn| head(&turn.text)).collect();
-        let unit = into.unit(&format!("{}\n{}", self.title, said.join("\n")));
+        let heads: Vec<Topic> = self
+            .turns
+            .iter()
+            .map(|turn| Topic::of(head(&turn.text)))
+            .collect();
+        let mut all = Topic::of(&self.title);
+        for head in &heads {
+            all.add(head);
+        }
+        let unit = into.add_unit(all);
         *into.titles.entry(self.title.to_lowercase()).or_default() += 1;
         let mut context = Topic::default();
         let mut changes = false;
@@ -43,7 +51,7 @@ impl Session {
         let turns = self.turns.iter().zip(&texts).zip(&cued).enumerate();
         for (at, ((turn, text), parts)) in turns {
             self.note_evidence(at, parts, unit, into);
-            if turn.speaker == Speaker::Assistant || is_draft(text, parts) {
+            if turn.speaker == Speaker::Assistant || is_draft(text, parts) || is_ironic(parts) {
                 continue;
             }
             let topic = Topic::of(text);
@@ -66,9 +74,13 @@ impl Session {
                 title: self.title.to_lowercase(),
                 changes,
                 has_number: text.chars().any(|letter| letter.is_ascii_digit()),
+                ..About::default()
             };
             let answered = self.answered(at, &cued);
-            if let Some(statement) = self.agreed(at, parts, &answered, &about) {
+            let agreed = self
+                .chosen(at, &about)
+                .or_else(|| self.agreed(at, parts, &answered, &about));
+            if let Some(statement) = agreed {
                 if Cues::of(&statement.text).has(Cue::Change) {
                     into.revisions.push(Revision {
                         unit,
@@ -80,10 +92,10 @@ impl Session {
                 into.statements.push(statement);
             }
             into.statements
-                .extend(self.told(at, parts, &answered, &about));
+                .extend(self.stated(at, parts, &answered, &about, &heads));
         }
         if self.has_orders(&cued) {
-            self.outcome(unit, into);
+            self.outcome(&cued, unit, into);
         }
         self.request(unit, into);
     }
@@ -119,6 +131,7 @@ impl Session {
                     turn: at,
                     moment: self.moment(at),
                     is_users,
+                    is_mention: false,
                     topic: Topic::of(part.words),
                 });
             }
@@ -149,6 +162,10 @@ impl Session {
             is_choice: question.is_some_and(|parts| parts.iter().any(is_choice)),
             is_first: earlier.is_empty(),
             is_refused: here.is_some_and(|first| first.cues.agrees == Some(false)),
+            is_after_result: last.is_some()
+                && before.is_some_and(|parts| {
+                    parts.iter().any(|part| part.cues.opens_with(Cue::Result))
+                }),
         }
     }
 
@@ -168,7 +185,7 @@ impl Session {
         }
         let before = self.turns.get(at.checked_sub(1)?)?;
         let proposal = best_proposal(&before.text, &about.topic, first.cues.opens_with(Cue::Yes))?;
-        // The result says more than "shall I?".
+        // The result is more precise than "shall I?".
         let result = self
             .turns
             .get(at + 1)
@@ -195,13 +212,45 @@ impl Session {
         })
     }
 
+    /// The numbered option of the assistant that the user chooses: `2. the Pi has a backup`.
+    fn chosen(&self, at: usize, about: &About) -> Option<Statement> {
+        let here = self.turns.get(at)?;
+        let before = self.turns.get(at.checked_sub(1)?)?;
+        if before.speaker != Speaker::Assistant {
+            return None;
+        }
+        let option = option_of(&before.text, mark_of_option(&here.text)?)?;
+        // The assistant often repeats the choice: "SQLite it is".
+        let next = self.turns.get(at + 1).filter(|next| {
+            let topic = Topic::of(head(&next.text));
+            topic.common(&Topic::of(option)) > 0
+        });
+        let first = next.and_then(|next| {
+            let line = lines(&next.text).into_iter().next()?;
+            Some((sentences(line.words).into_iter().next()?, next.drawer))
+        });
+        let (text, drawer) = first.unwrap_or((option, before.drawer));
+        let mut about = about.clone();
+        about.topic.add(&Topic::of(option));
+        about.context.add(&Topic::of(option));
+        Some(Statement {
+            kind: Kind::Decision,
+            text: one_line(text),
+            score: 1.8,
+            drawer,
+            moment: self.moment(at),
+            about,
+        })
+    }
+
     /// What the user decides, demands or leaves open in a turn.
-    fn told(
+    fn stated(
         &self,
         at: usize,
         parts: &[Sentence<'_>],
         answered: &Answered,
         about: &About,
+        heads: &[Topic],
     ) -> Option<Statement> {
         if parts.iter().any(|part| part.cues.has(Cue::Undecided)) {
             return None;
@@ -218,12 +267,16 @@ impl Session {
         let (place, kind, score) = best.filter(|(_, _, score)| *score >= LEAST)?;
         let cues = parts.get(place)?.cues;
         let names_thing = parts.get(place)?.words.contains(['/', '_', '`', '#']);
-        let is_firm =
-            kind != Kind::Rule || cues.has(Cue::Rule) || cues.has(Cue::Wish) || names_thing;
-        if !is_firm && !self.is_spoken_about(at, &about.topic) {
+        let is_firm = kind != Kind::Rule
+            || cues.has(Cue::Rule)
+            || cues.has(Cue::Preference)
+            || cues.has(Cue::Wish)
+            || cues.opens_with(Cue::Stop)
+            || names_thing;
+        if !is_firm && !is_taken_up(at, &about.topic, heads) {
             return None;
         }
-        let spoken: Vec<(usize, &str)> = parts
+        let usable: Vec<(usize, &str)> = parts
             .iter()
             .enumerate()
             .filter(|(number, part)| *number == place || !part.is_idle() && !part.is_question())
@@ -231,7 +284,7 @@ impl Session {
             .collect();
         Some(Statement {
             kind,
-            text: one_line(&around(&spoken, place)),
+            text: one_line(&around(&usable, place)),
             score,
             drawer: self.turns.get(at)?.drawer,
             moment: self.moment(at),
@@ -239,20 +292,8 @@ impl Session {
         })
     }
 
-    /// Whether other turns of the session are about the same. Small talk is not taken up.
-    fn is_spoken_about(&self, at: usize, topic: &Topic) -> bool {
-        let others = self
-            .turns
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != at);
-        others
-            .into_iter()
-            .any(|(_, turn)| Topic::of(head(&turn.text)).common(topic) > 0)
-    }
-
     /// How the session ended: what the assistant reports last, rather something that is left open.
-    fn outcome(&self, unit: usize, into: &mut Recognised) {
+    fn outcome(&self, cued: &[Vec<Sentence<'_>>], unit: usize, into: &mut Recognised) {
         let reports: Vec<(usize, &Turn, bool, String)> = self
             .turns
             .iter()
@@ -260,8 +301,11 @@ impl Session {
             .rev()
             .filter(|(_, turn)| turn.speaker == Speaker::Assistant)
             .take(LAST_REPORTS)
-            .filter_map(|(at, turn)| {
-                let (is_open, text) = results(&turn.text)?;
+            .filter(|(at, _)| !is_refused(cued.get(at + 1)))
+            .enumerate()
+            .filter_map(|(number, (at, turn))| {
+                let is_answer = number == 0 && self.is_work(at, cued);
+                let (is_open, text) = results(&turn.text, is_answer)?;
                 Some((at, turn, is_open, text))
             })
             .collect();
@@ -287,6 +331,24 @@ impl Session {
         }
     }
 
+    /// Whether the user asks for work before a turn, not for an explanation or a text.
+    fn is_work(&self, at: usize, cued: &[Vec<Sentence<'_>>]) -> bool {
+        let asked = at.checked_sub(1);
+        let (Some(turn), Some(parts)) = (
+            asked.and_then(|asked| self.turns.get(asked)),
+            asked.and_then(|asked| cued.get(asked)),
+        ) else {
+            return false;
+        };
+        let asks = |part: &Sentence<'_>| {
+            part.is_question() || part.cues.has(Cue::Question) || part.cues.has(Cue::Choice)
+        };
+        turn.speaker == Speaker::User
+            && !is_draft("…", parts)
+            && !has_mail(&turn.text)
+            && !parts.iter().any(asks)
+    }
+
     /// What the user asked for first.
     fn request(&self, unit: usize, into: &mut Recognised) {
         let first = self.turns.iter().find(|turn| turn.speaker == Speaker::User);
@@ -307,6 +369,55 @@ impl Session {
             }));
         }
     }
+}
+
+/// Whether other turns of the session are about the same. Small talk is not taken up.
+fn is_taken_up(at: usize, topic: &Topic, heads: &[Topic]) -> bool {
+    let others = heads.iter().enumerate().filter(|(other, _)| *other != at);
+    others.into_iter().any(|(_, head)| head.common(topic) > 0)
+}
+
+/// Whether the user refuses something in a turn, or takes it back.
+fn is_refused(parts: Option<&Vec<Sentence<'_>>>) -> bool {
+    parts.is_some_and(|parts| {
+        let first = parts.first();
+        first.is_some_and(|first| first.cues.agrees == Some(false))
+            || parts.iter().any(|part| part.cues.has(Cue::Undecided))
+    })
+}
+
+/// The number or letter of an option at the beginning of a turn: `2`, `b, please`, `option 3`.
+fn mark_of_option(text: &str) -> Option<char> {
+    let text = text.trim_start();
+    let text = match text.get(..7) {
+        Some(start) if start.eq_ignore_ascii_case("option ") => text.get(7..)?,
+        _ => text,
+    };
+    let mut letters = text.chars();
+    let mark = letters.next()?.to_ascii_lowercase();
+    let is_mark = matches!(mark, '1'..='9' | 'a'..='f');
+    let ends = match letters.next() {
+        None => true,
+        Some('.' | ',' | ')' | ':' | '!' | ';') => letters.next().is_none_or(char::is_whitespace),
+        Some(_) => false,
+    };
+    (is_mark && ends).then_some(mark)
+}
+
+/// The option of a list in one text, such as `1) a file, 2) a database`.
+fn option_of(text: &str, mark: char) -> Option<&str> {
+    let start = text.find(&format!("{mark}) ")).map(|at| at + 3)?;
+    let rest = text.get(start..)?;
+    let next = char::from_u32(mark as u32 + 1)?;
+    let ends = [
+        rest.find(&format!("{next})")),
+        rest.find(&format!("({next})")),
+        rest.find('\n'),
+        rest.find(". "),
+    ];
+    let end = ends.into_iter().flatten().min().unwrap_or(rest.len());
+    let option = rest.get(..end)?.trim_matches([' ', ',', ';', '(', '.']);
+    (word_count(option) > 0).then_some(option)
 }
 
 /// A sentence and those around it, as many as fit.
@@ -334,7 +445,7 @@ fn around(sentences: &[(usize, &str)], place: usize) -> String {
     words.join(" ")
 }
 
-/// Whether the user hands over a text to improve or translate. It says nothing about the project.
+/// Whether the user hands over a text to improve or translate. It is not about the project.
 fn is_draft(text: &str, parts: &[Sentence<'_>]) -> bool {
     let is_asked = parts
         .first()
@@ -373,9 +484,10 @@ fn first_result(text: &str) -> Option<&str> {
 }
 
 /// The results that an assistant reports, and whether they leave something open; `None` if it reports
-/// none.
-fn results(text: &str) -> Option<(bool, String)> {
-    let all: Vec<Sentence<'_>> = Sentence::all(text);
+/// none. The last turn of a session counts as a report, whatever its words are.
+fn results(text: &str, is_last: bool) -> Option<(bool, String)> {
+    let text = without_quotations(text);
+    let all: Vec<Sentence<'_>> = Sentence::all(&text);
     let is_report = |part: &Sentence<'_>| {
         !part.is_question() && word_count(part.words) > 2 && !part.cues.has(Cue::Proposal)
     };
@@ -388,17 +500,20 @@ fn results(text: &str) -> Option<(bool, String)> {
     };
     let is_open = |part: &Sentence<'_>| {
         let is_open = part.cues.has(Cue::NotDone) || part.cues.has(Cue::Task);
-        is_report(part) && is_open && part.cues.has(Cue::Result)
+        let is_needed = part.cues.has(Cue::Need) && !part.cues.has(Cue::Possible);
+        is_report(part) && (is_open || is_needed)
     };
     let open = all.iter().position(is_open);
-    let place = open.or_else(|| all.iter().position(is_result))?;
-    let spoken: Vec<(usize, &str)> = all
+    let place = open
+        .or_else(|| all.iter().position(is_result))
+        .or_else(|| is_last.then(|| all.iter().position(is_report)).flatten())?;
+    let usable: Vec<(usize, &str)> = all
         .iter()
         .enumerate()
         .filter(|(_, part)| !part.is_question() && !part.cues.has(Cue::Proposal))
         .map(|(number, part)| (number, part.words))
         .collect();
-    Some((open.is_some(), around(&spoken, place)))
+    Some((open.is_some(), around(&usable, place)))
 }
 
 /// The beginning of a turn.

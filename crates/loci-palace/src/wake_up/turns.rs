@@ -2,8 +2,8 @@
 
 use loci_core::{MetaValue, Metadata};
 
-/// Maximum number of bytes of a turn that are read. What a person says is short; what is longer was
-/// pasted. What an assistant says is long, and its beginning says most.
+/// Maximum number of bytes of a turn that are read. A person writes short turns; longer text was
+/// pasted. An assistant writes long turns, and the beginning matters most.
 const MOST_BYTES: usize = 1_200;
 const MOST_OF_ASSISTANT: usize = 500;
 /// Number of last turns of the assistant in a drawer that are read.
@@ -16,7 +16,7 @@ pub(super) enum Speaker {
     Assistant,
 }
 
-/// What one speaker says at once.
+/// The text of one speaker.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) speaker: Speaker,
@@ -57,8 +57,8 @@ pub(super) fn turns_of(text: &str, metadata: &Metadata, drawer: usize) -> Vec<Tu
     for line in text.lines() {
         if let Some(mark) = is_after_gap.then(|| mark_of(line)).flatten() {
             let speaker = match mark {
-                Mark::Spoken(speaker) => Some(speaker),
-                Mark::Unspoken => None,
+                Mark::Turn(speaker) => Some(speaker),
+                Mark::Other => None,
             };
             turns.push((speaker, String::new()));
         } else if let Some((_, words)) = turns.last_mut()
@@ -87,19 +87,19 @@ pub(super) fn turns_of(text: &str, metadata: &Metadata, drawer: usize) -> Vec<Tu
 
 /// The line before a part of a mined exchange.
 enum Mark {
-    Spoken(Speaker),
+    Turn(Speaker),
     /// A thought, or the call or output of a tool.
-    Unspoken,
+    Other,
 }
 
 fn mark_of(line: &str) -> Option<Mark> {
     let name = line.strip_suffix(':')?;
     let name = name.strip_suffix(" (continued)").unwrap_or(name);
     match name {
-        "User" => Some(Mark::Spoken(Speaker::User)),
-        "Assistant" => Some(Mark::Spoken(Speaker::Assistant)),
-        "Assistant (thinking)" | "System" | "Summary" => Some(Mark::Unspoken),
-        _ => name.starts_with("Tool ").then_some(Mark::Unspoken),
+        "User" => Some(Mark::Turn(Speaker::User)),
+        "Assistant" => Some(Mark::Turn(Speaker::Assistant)),
+        "Assistant (thinking)" | "System" | "Summary" => Some(Mark::Other),
+        _ => name.starts_with("Tool ").then_some(Mark::Other),
     }
 }
 

@@ -71,5 +71,6 @@ mod salvage_report;
 mod stored_vectors;
 mod support;
 mod undo;
+mod wake_up_precision;
 mod wake_up_statements;
 mod waking;

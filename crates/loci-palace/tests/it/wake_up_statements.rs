@@ -7,13 +7,13 @@ use super::mined::{Scene, with_word};
 use super::waking::{palace, put};
 
 /// A note of a day in January.
-fn note(palace: &Palace, day: u32, text: &str) {
+pub(super) fn note(palace: &Palace, day: u32, text: &str) {
     let metadata = json!({"wing": "shop", "authored_at": format!("2026-01-{day:02}")});
     put(palace, &format!("note{day}"), text, &metadata);
 }
 
 /// The exchanges of a session on a day in January, each with what the user says and the answer.
-fn session(palace: &Palace, day: u32, title: &str, exchanges: &[(&str, &str)]) {
+pub(super) fn session(palace: &Palace, day: u32, title: &str, exchanges: &[(&str, &str)]) {
     for (number, (user, assistant)) in exchanges.iter().enumerate() {
         let mut text = format!("User:\n{user}");
         if !assistant.is_empty() {
@@ -29,7 +29,7 @@ fn session(palace: &Palace, day: u32, title: &str, exchanges: &[(&str, &str)]) {
     }
 }
 
-fn file(palace: &Palace, name: &str, text: &str) {
+pub(super) fn file(palace: &Palace, name: &str, text: &str) {
     let metadata = json!({
         "wing": "shop", "source_file": format!("/shop/{name}"), "start_line": 1, "end_line": 9,
         "weight": 120, "draft": true,
@@ -37,7 +37,7 @@ fn file(palace: &Palace, name: &str, text: &str) {
     put(palace, name, text, &metadata);
 }
 
-fn told(palace: &Palace) -> String {
+pub(super) fn woken(palace: &Palace) -> String {
     let request = wake_up::Request {
         wing: Some("shop".into()),
         ..wake_up::Request::default()
@@ -46,21 +46,21 @@ fn told(palace: &Palace) -> String {
 }
 
 #[track_caller]
-fn assert_tells(text: &str, words: &[&str]) {
+pub(super) fn assert_contains(text: &str, words: &[&str]) {
     for words in words {
-        assert!(text.contains(words), "`{words}` is not told:\n{text}");
+        assert!(text.contains(words), "`{words}` is missing:\n{text}");
     }
 }
 
 #[track_caller]
-fn assert_does_not_tell(text: &str, words: &[&str]) {
+pub(super) fn assert_lacks(text: &str, words: &[&str]) {
     for words in words {
-        assert!(!text.contains(words), "`{words}` is told:\n{text}");
+        assert!(!text.contains(words), "`{words}` is included:\n{text}");
     }
 }
 
 #[test]
-fn front_matter_templates_and_markup_are_never_told() {
+fn front_matter_templates_and_markup_are_never_included() {
     let (_directory, palace) = palace();
     note(&palace, 1, "Decision: prices include VAT");
     file(
@@ -88,12 +88,12 @@ fn front_matter_templates_and_markup_are_never_told() {
         "vendor/adr/0001.md",
         "# ADR 1\n## Decision\nAlways use the swap algorithm.",
     );
-    let text = told(&palace);
-    assert_tells(
+    let text = woken(&palace);
+    assert_contains(
         &text,
         &["Decision: prices include VAT (note of 2026-01-01)"],
     );
-    assert_does_not_tell(
+    assert_lacks(
         &text,
         &[
             "weight",
@@ -107,7 +107,7 @@ fn front_matter_templates_and_markup_are_never_told() {
 }
 
 #[test]
-fn a_decision_in_a_conversation_is_told_with_its_place() {
+fn a_decision_in_a_conversation_is_included_with_its_place() {
     let (_directory, palace) = palace();
     session(
         &palace,
@@ -124,14 +124,14 @@ fn a_decision_in_a_conversation_is_told_with_its_place() {
             ),
         ],
     );
-    let text = told(&palace);
-    assert_tells(
+    let text = woken(&palace);
+    assert_contains(
         &text,
         &[
             "Decisions:\n- let's go with exponential backoff, the cap is 10 s (Payments, 2026-01-12)",
         ],
     );
-    assert_does_not_tell(&text, &["common strategies"]);
+    assert_lacks(&text, &["common strategies"]);
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn a_session_without_a_title_is_named_by_its_first_request() {
             ("never touch static/dist, it is generated", "Noted."),
         ],
     );
-    assert_tells(
-        &told(&palace),
+    assert_contains(
+        &woken(&palace),
         &["never touch static/dist, it is generated (\"fix the stock table\", 2026-01-03)"],
     );
 }
 
 #[test]
-fn the_later_of_two_decisions_is_told() {
+fn the_later_of_two_decisions_is_included() {
     let (_directory, palace) = palace();
     session(
         &palace,
@@ -173,13 +173,13 @@ fn the_later_of_two_decisions_is_told() {
             "Migrated.",
         )],
     );
-    let text = told(&palace);
-    assert_tells(&text, &["we switch to Postgres"]);
-    assert_does_not_tell(&text, &["let's go with MongoDB"]);
+    let text = woken(&palace);
+    assert_contains(&text, &["we switch to Postgres"]);
+    assert_lacks(&text, &["let's go with MongoDB"]);
 }
 
 #[test]
-fn a_done_task_is_not_told_and_an_open_one_is() {
+fn a_done_task_is_left_out_and_an_open_one_is() {
     let (_directory, palace) = palace();
     note(&palace, 2, "TODO: windows build, link.exe not found");
     note(&palace, 3, "TODO: overflow in const eval must be an error");
@@ -192,16 +192,16 @@ fn a_done_task_is_not_told_and_an_open_one_is() {
             ("good, the windows build is done then", ""),
         ],
     );
-    let text = told(&palace);
-    assert_tells(
+    let text = woken(&palace);
+    assert_contains(
         &text,
         &["Open tasks:\n- TODO: overflow in const eval must be an error (note of 2026-01-03)"],
     );
-    assert_does_not_tell(&text, &["link.exe"]);
+    assert_lacks(&text, &["link.exe"]);
 }
 
 #[test]
-fn a_confirmed_proposal_is_told_and_a_rejected_one_is_not() {
+fn a_confirmed_proposal_is_included_and_a_rejected_one_is_not() {
     let (_directory, palace) = palace();
     session(
         &palace,
@@ -227,13 +227,13 @@ fn a_confirmed_proposal_is_told_and_a_rejected_one_is_not() {
             ("no, the admin stays server rendered", "Understood."),
         ],
     );
-    let text = told(&palace);
-    assert_tells(&text, &["I suggest RON", "the admin stays server rendered"]);
-    assert_does_not_tell(&text, &["rewrite the admin in React"]);
+    let text = woken(&palace);
+    assert_contains(&text, &["I suggest RON", "the admin stays server rendered"]);
+    assert_lacks(&text, &["rewrite the admin in React"]);
 }
 
 #[test]
-fn cue_words_in_other_senses_are_not_told() {
+fn cue_words_in_other_senses_are_left_out() {
     let (_directory, palace) = palace();
     note(&palace, 1, "Decision: prices include VAT");
     note(&palace, 2, "TODO: order labels");
@@ -257,8 +257,8 @@ fn cue_words_in_other_senses_are_not_told() {
         ),
     ];
     session(&palace, 8, "Flaky", &small_talk);
-    assert_does_not_tell(
-        &told(&palace),
+    assert_lacks(
+        &woken(&palace),
         &[
             "always fails",
             "do you remember",
@@ -292,8 +292,8 @@ fn rules_tasks_and_people_are_recognised_in_several_languages() {
     note(&palace, 4, "Acordado: los precios siempre con IVA");
     note(&palace, 5, "决定：数据库统一用 Postgres");
     note(&palace, 6, "Besluiten:\nDecision: de winkel blijft op PHP");
-    let text = told(&palace);
-    assert_tells(
+    let text = woken(&palace);
+    assert_contains(
         &text,
         &[
             "Никогда не приводить",
@@ -310,12 +310,12 @@ fn rules_tasks_and_people_are_recognised_in_several_languages() {
         "Open tasks:",
         "People:",
     ] {
-        assert_tells(&text, &[heading]);
+        assert_contains(&text, &[heading]);
     }
 }
 
 #[test]
-fn the_outcome_of_the_last_session_is_told_with_what_it_left_open() {
+fn the_outcome_of_the_last_session_is_included_with_what_it_left_open() {
     let (_directory, palace) = palace();
     session(
         &palace,
@@ -330,14 +330,14 @@ fn the_outcome_of_the_last_session_is_told_with_what_it_left_open() {
             ("ok next time", ""),
         ],
     );
-    assert_tells(
-        &told(&palace),
+    assert_contains(
+        &woken(&palace),
         &["Last sessions:\n- Merged as e41c. One regression"],
     );
 }
 
 #[test]
-fn without_statements_the_requests_of_the_last_sessions_are_told() {
+fn without_statements_the_requests_of_the_last_sessions_are_included() {
     let (_directory, palace) = palace();
     session(
         &palace,
@@ -349,12 +349,12 @@ fn without_statements_the_requests_of_the_last_sessions_are_told() {
         )],
     );
     file(&palace, "README.md", "# shop\nDjango 5, htmx.");
-    let text = told(&palace);
-    assert_tells(
+    let text = woken(&palace);
+    assert_contains(
         &text,
         &["- how do i undo the last commit (Undo, 2026-01-01)"],
     );
-    assert_does_not_tell(&text, &["Django", "git reset"]);
+    assert_lacks(&text, &["Django", "git reset"]);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn records_of_decisions_and_minutes_are_read_and_what_is_not_in_force_is_not() {
         ..wake_up::Request::default()
     };
     let text = palace.wake_up(&request).unwrap().text;
-    assert_tells(
+    assert_contains(
         &text,
         &[
             "The parser is written by hand. (docs/adr/0001.md:6)",
@@ -384,7 +384,7 @@ fn records_of_decisions_and_minutes_are_read_and_what_is_not_in_force_is_not() {
             "Greta: write to the ministry (docs/minutes/2026-01-13.md:7)",
         ],
     );
-    assert_does_not_tell(&text, &["C99", "Coffee"]);
+    assert_lacks(&text, &["C99", "Coffee"]);
 }
 
 #[test]
@@ -419,8 +419,8 @@ fn a_pinned_drawer_of_a_file_comes_first_and_survives_a_mine() {
     };
     let answer = palace.wake_up(&request).unwrap();
     assert_eq!(answer.drawers.first(), Some(&id), "{}", answer.text);
-    assert_tells(&answer.text, &["Pinned:", "Roses are pruned in March."]);
-    assert_does_not_tell(&answer.text, &["Front matter"]);
+    assert_contains(&answer.text, &["Pinned:", "Roses are pruned in March."]);
+    assert_lacks(&answer.text, &["Front matter"]);
     palace
         .pin(&pin::Request {
             ids: vec![id],
@@ -449,5 +449,5 @@ fn a_text_that_is_added_again_with_a_pin_is_pinned() {
         })
         .unwrap();
     assert_eq!(answer.added, 0);
-    assert_tells(&told(&palace), &["Pinned:\n- tea is at five"]);
+    assert_contains(&woken(&palace), &["Pinned:\n- tea is at five"]);
 }
