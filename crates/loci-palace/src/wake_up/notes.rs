@@ -4,7 +4,7 @@ use super::language::{Cue, Label};
 use super::lexicon::{Cues, label_of};
 use super::prose::{Line, lines, sentences};
 use super::score::{has_name, is_rule};
-use super::statement::{About, Evidence, Kind, Recognised, Revision, Statement, one_line};
+use super::statement::{About, Evidence, Form, Kind, Recognised, Revision, Statement, one_line};
 use super::topic::Topic;
 
 /// A note with at most this many characters is one statement.
@@ -33,7 +33,7 @@ impl Note<'_> {
                         turn: line.number,
                         moment: self.moment,
                         is_users: true,
-                        is_mention: false,
+                        form: Form::Report,
                         topic: Topic::of(words),
                     });
                 }
@@ -50,7 +50,7 @@ impl Note<'_> {
                 turn: 0,
                 moment: self.moment,
                 is_users: true,
-                is_mention: true,
+                form: Form::Mention,
                 topic: Topic::of(self.text),
             });
         }

@@ -3,7 +3,7 @@
 
 use loci_recall::date_of;
 
-use super::statement::{Evidence, Kind, Recognised, Statement};
+use super::statement::{Evidence, Form, Kind, Recognised, Statement};
 
 /// From this weight on, a later statement is about the same thing.
 const SAME: f32 = 2.0;
@@ -134,19 +134,24 @@ impl Recognised {
 
     fn is_evidence_of(&self, evidence: &Evidence, task: &Statement) -> bool {
         let about = &task.about;
-        if evidence.is_mention {
+        let is_later = evidence.moment > task.moment && task.moment > 0;
+        let common = about.topic.common(&evidence.topic);
+        match evidence.form {
+            Form::Report => {}
             // A later note with almost all words of the task is about its result.
-            let shared = about.topic.common(&evidence.topic);
-            return evidence.moment > task.moment
-                && task.moment > 0
-                && shared >= 3
-                && shared * 4 >= about.topic.len() * 3;
+            Form::Mention => {
+                return is_later && common >= 3 && common * 4 >= about.topic.len() * 3;
+            }
+            // A request that has no other words than the task asks for it.
+            Form::Request => {
+                return is_later && common >= 2 && common == evidence.topic.len();
+            }
         }
         if evidence.unit == about.unit {
             let shared = self.frequencies.shared(&about.topic, &evidence.topic);
             return evidence.turn > about.turn && (evidence.is_users || shared >= 1.0);
         }
-        if evidence.moment <= task.moment || task.moment == 0 {
+        if !is_later {
             return false;
         }
         let in_sentence = self.frequencies.shared(&about.topic, &evidence.topic);

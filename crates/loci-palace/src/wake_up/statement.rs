@@ -59,6 +59,17 @@ pub(super) struct About {
     pub(super) is_record: bool,
 }
 
+/// How a text reports that something was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A sentence with a word such as `done`.
+    Report,
+    /// A later note about the same, without such a word.
+    Mention,
+    /// The first request of a session that ended with a result.
+    Request,
+}
+
 /// A report that something was done.
 #[derive(Debug, Clone)]
 pub(super) struct Evidence {
@@ -67,8 +78,7 @@ pub(super) struct Evidence {
     pub(super) moment: i64,
     /// Whether the user reports it, in a session or a note.
     pub(super) is_users: bool,
-    /// Whether it only mentions the matter, without a word such as `done`.
-    pub(super) is_mention: bool,
+    pub(super) form: Form,
     /// The words of the sentence.
     pub(super) topic: Topic,
 }

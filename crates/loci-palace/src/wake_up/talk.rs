@@ -6,7 +6,7 @@ use super::lexicon::Cues;
 use super::prose::{has_mail, lines, sentences, without_quotations, word_count};
 use super::score::{Answered, Sentence, is_ironic, scored};
 use super::statement::{
-    About, Evidence, Kind, MOST_CHARACTERS, Recognised, Revision, Statement, one_line,
+    About, Evidence, Form, Kind, MOST_CHARACTERS, Recognised, Revision, Statement, one_line,
 };
 use super::topic::Topic;
 use super::turns::{Speaker, Turn};
@@ -94,6 +94,7 @@ impl Session {
             into.statements
                 .extend(self.stated(at, parts, &answered, &about, &heads));
         }
+        self.note_request(&heads, &cued, unit, into);
         if self.has_orders(&cued) {
             self.outcome(&cued, unit, into);
         }
@@ -131,10 +132,42 @@ impl Session {
                     turn: at,
                     moment: self.moment(at),
                     is_users,
-                    is_mention: false,
+                    form: Form::Report,
                     topic: Topic::of(part.words),
                 });
             }
+        }
+    }
+
+    /// Notes what the user asked for first as done, if the last turn of the assistant reports a result
+    /// and leaves nothing open.
+    fn note_request(
+        &self,
+        heads: &[Topic],
+        cued: &[Vec<Sentence<'_>>],
+        unit: usize,
+        into: &mut Recognised,
+    ) {
+        let is_assistant = |turn: &Turn| turn.speaker == Speaker::Assistant;
+        let last = self.turns.iter().rposition(is_assistant);
+        let Some((last, parts)) = last.and_then(|last| Some((last, cued.get(last)?))) else {
+            return;
+        };
+        let is_open = |part: &Sentence<'_>| part.cues.has(Cue::NotDone) || part.cues.has(Cue::Task);
+        let is_result = |part: &Sentence<'_>| part.cues.opens_with(Cue::Result);
+        if let Some(request) = heads.first()
+            && self.turns.first().is_some_and(|turn| !is_assistant(turn))
+            && parts.iter().any(is_result)
+            && !parts.iter().any(is_open)
+        {
+            into.evidence.push(Evidence {
+                unit,
+                turn: last,
+                moment: self.moment(last),
+                is_users: true,
+                form: Form::Request,
+                topic: request.clone(),
+            });
         }
     }
 

@@ -129,6 +129,43 @@ fn a_task_is_done_by_a_note_that_refers_to_it() {
 }
 
 #[test]
+fn a_task_is_done_by_a_session_that_was_asked_for_it() {
+    let (_directory, palace) = palace();
+    note(&palace, 1, "TODO: bump node to 22 before October");
+    note(&palace, 2, "TODO second sensor");
+    session(
+        &palace,
+        9,
+        "node",
+        &[("node 22 please", "Bumped.\n\nUpdated `.nvmrc` and the CI.")],
+    );
+    let text = woken(&palace);
+    assert_contains(&text, &["second sensor"]);
+    assert_lacks(&text, &["bump node"]);
+}
+
+#[test]
+fn a_pasted_list_of_lines_is_not_the_users_words() {
+    let (_directory, palace) = palace();
+    let rows: Vec<String> = (0..9)
+        .map(|n| format!("rule {n} always applies first; never skip"))
+        .collect();
+    let dump = format!("which of these conflict\n{}", rows.join("\n"));
+    session(
+        &palace,
+        3,
+        "dump",
+        &[
+            (&dump, "Two of them."),
+            ("drop rule 3, we stay with 8 rules", "Done."),
+        ],
+    );
+    let text = woken(&palace);
+    assert_contains(&text, &["we stay with 8 rules"]);
+    assert_lacks(&text, &["always applies"]);
+}
+
+#[test]
 fn a_record_with_its_state_below_a_heading_is_left_out_if_it_does_not_hold() {
     let (_directory, palace) = palace();
     let record = |state: &str, decision: &str| {
@@ -197,7 +234,7 @@ fn a_correction_of_a_result_with_a_number_is_a_decision() {
         3,
         "alerts",
         &[
-            ("alerts from magnitude 2.0", "Set the threshold to 2.0."),
+            ("alerts from magnitude 2.0", "Set `threshold = 2.0`."),
             (
                 "too many last night. make it 2.5 for everyone",
                 "Set to 2.5.",

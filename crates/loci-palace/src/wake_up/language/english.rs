@@ -127,7 +127,7 @@ const CUES: &[(Cue, &[&str])] = &[
         "registered", "uploaded", "downloaded", "extended", "cleaned", "paired", "parsed", "rewrote",
         "rebuilt", "upgraded", "backfilled", "not yet", "untested", "not tested", "still", "regression",
         "local on", "not pushed", "i wrote", "i set", "i have not", "set to", "tests pass",
-        "tests are green", "is green", "are green", "now",
+        "tests are green", "is green", "are green", "now", "set `",
     ]),
     (Cue::Role, &[
         "owner", "product owner", "lead", "tech lead", "team", "team:", "treasurer", "chair",
