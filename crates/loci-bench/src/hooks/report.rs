@@ -122,13 +122,13 @@ fn of_pairs(rows: &[HookRow], (overruled, held_apart): (bool, bool)) -> LaterFig
             let mut considered = row.considered.iter();
             considered.find(|drawer| drawer.is_added && drawer.id == *id)
         };
-        let kind = match (added(before), added(after)) {
-            (None, None) => continue,
-            (None, Some(_)) if overruled => 0,
-            (Some(earlier), _) if earlier.later.as_ref() == Some(after) => 0,
-            (None, Some(_)) => 1,
-            (Some(_), Some(_)) => 1,
-            (Some(_), None) => 2,
+        let (earlier, later) = (added(before), added(after));
+        let is_marked = earlier.is_some_and(|earlier| earlier.later.as_ref() == Some(after));
+        let kind = match (earlier.is_some(), later.is_some()) {
+            (false, false) => continue,
+            (is_added, _) if is_marked || (overruled && !is_added) => 0,
+            (_, true) => 1,
+            (true, false) => 2,
         };
         if let Some(count) = counts.get_mut(kind) {
             *count += 1;

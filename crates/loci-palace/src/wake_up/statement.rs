@@ -38,6 +38,10 @@ pub(super) struct Statement {
 }
 
 /// What a statement is about, to compare it with others.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent property of a sentence"
+)]
 #[derive(Debug, Clone, Default)]
 pub(super) struct About {
     /// The words of the statement and of the turn or note that holds it.
