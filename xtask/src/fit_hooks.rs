@@ -125,9 +125,10 @@ fn learn_later(rows: &[HookRow]) -> [f64; LATER_INPUTS] {
                     (true, false) => CONVERSATION_WEIGHT,
                     (false, _) => 1.0,
                 };
-                let share = match is_relevant || *replaces {
-                    true => 1.0,
-                    false => IRRELEVANT_WEIGHT,
+                let share = if is_relevant || *replaces {
+                    1.0
+                } else {
+                    IRRELEVANT_WEIGHT
                 };
                 examples.push((inputs.map(f64::from), *replaces, weight * share));
             }

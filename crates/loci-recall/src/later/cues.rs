@@ -43,6 +43,6 @@ pub(super) const VALUES: &[&str] = &[
     "samstags", "saturday", "saturdays", "september", "seven", "six", "sixty", "sonntag",
     "sonntags", "sunday", "sundays", "sábado", "ten", "thirty", "three", "thursday", "thursdays",
     "tuesday", "tuesdays", "twelve", "twenty", "two", "vendredi", "viernes", "wednesday",
-    "wednesdays", "weekly", "вторник", "воскресенье", "понедельник", "пятницу", "пятница", "среда",
-    "среду", "субботу", "четверг",
+    "wednesdays", "weekly", "воскресенье", "вторник", "понедельник", "пятница", "пятницу",
+    "среда", "среду", "субботу", "четверг",
 ];

@@ -262,7 +262,7 @@ fn stem(word: &str) -> String {
         return word.chars().take(BEGINNING).collect();
     }
     let word = word.strip_suffix("'s").unwrap_or(word);
-    let endings = ["ings", "ing", "ies", "ied", "ed", "es", "s", "ly"];
+    let endings = ["ings", "ing", "ies", "ied", "ed", "es", "s"];
     let cut = endings.iter().find_map(|ending| {
         let rest = word.strip_suffix(ending)?;
         (rest.len() >= 3).then_some(rest)
