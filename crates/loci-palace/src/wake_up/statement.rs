@@ -39,6 +39,10 @@ pub(super) struct Statement {
 
 /// What a statement is about, to compare it with others.
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one property of the text"
+)]
 pub(super) struct About {
     /// The words of the statement and of the turn or note that holds it.
     pub(super) topic: Topic,
