@@ -6,6 +6,7 @@
 //! them by the words of `language`. `revise` leaves out what no longer holds. `compose` takes as many as
 //! fit.
 
+mod collect;
 mod compose;
 mod excerpt;
 mod gather;
@@ -18,6 +19,7 @@ mod prose;
 mod read;
 mod record_words;
 mod records;
+mod replies;
 mod revise;
 mod score;
 mod statement;

@@ -144,7 +144,10 @@ impl Recognised {
             }
             // A request that has no other words than the task asks for it.
             Form::Request => {
-                return is_later && common >= 2 && common == evidence.topic.len();
+                return is_later
+                    && evidence.unit != about.unit
+                    && common >= 2
+                    && common == evidence.topic.len();
             }
         }
         if evidence.unit == about.unit {

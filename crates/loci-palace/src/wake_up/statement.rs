@@ -38,11 +38,11 @@ pub(super) struct Statement {
 }
 
 /// What a statement is about, to compare it with others.
+#[derive(Debug, Clone, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is an independent property of a sentence"
+    reason = "each is one property of the text"
 )]
-#[derive(Debug, Clone, Default)]
 pub(super) struct About {
     /// The words of the statement and of the turn or note that holds it.
     pub(super) topic: Topic,

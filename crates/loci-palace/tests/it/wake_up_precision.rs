@@ -148,7 +148,7 @@ fn a_task_is_done_by_a_session_that_was_asked_for_it() {
 fn a_pasted_list_of_lines_is_not_the_users_words() {
     let (_directory, palace) = palace();
     let rows: Vec<String> = (0..9)
-        .map(|n| format!("rule {n} always applies first; never skip"))
+        .map(|n| format!("rule {n} always applies first; TODO review"))
         .collect();
     let dump = format!("which of these conflict\n{}", rows.join("\n"));
     session(
