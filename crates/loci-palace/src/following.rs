@@ -1,19 +1,18 @@
 //! Reads what follows a drawer in its source: the later exchanges of a conversation, or the next
 //! chunks of a file.
 
-use loci_core::{Result, Selection, SourceLimits, ViewRequest};
+use loci_core::{Recalled, Result, Selection, SourceLimits, ViewRequest};
 
 use crate::palace::Palace;
-use crate::query::Hit;
 
 /// How many drawers of a source are looked through, without reading their texts.
 const MAX_PASSAGES: usize = 4_000;
 
 impl Palace {
     /// The drawers that follow a record in its source, in the order of the source, at most `most`.
-    /// There are none if the record is unknown, has no source, or is beyond the first 4,000 drawers
-    /// of its source.
-    pub fn following(&self, collection: &str, record: u64, most: usize) -> Result<Vec<Hit>> {
+    /// Their texts are not checked for instructions. There are none if the record is unknown, has no
+    /// source, or is beyond the first 4,000 drawers of its source.
+    pub fn following(&self, collection: &str, record: u64, most: usize) -> Result<Vec<Recalled>> {
         let collection = self.collection(collection, false)?;
         let everything = Selection::all();
         let request = ViewRequest {
@@ -33,13 +32,7 @@ impl Palace {
                 .skip_while(|other| *other != record)
                 .skip(1);
             let records: Vec<u64> = after.take(most).collect();
-            let drawers = view.fetch(&records)?.into_iter();
-            following = drawers
-                .map(|drawer| Hit {
-                    record: Some(drawer.record),
-                    ..Hit::new(drawer.id, drawer.document, drawer.metadata, 0.0)
-                })
-                .collect();
+            following = view.fetch(&records)?;
             Ok(())
         })?;
         Ok(following)

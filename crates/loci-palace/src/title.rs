@@ -68,7 +68,7 @@ impl<'a> Titles<'a> {
         if let Some(known) = self.known.get(source) {
             return known.clone();
         }
-        let title = match self.first_drawers(source, metadata) {
+        let title = match self.first_drawers(source) {
             Ok(found) => title_in(found),
             Err(error) => {
                 tracing::debug!(%error, "failed to read the title of a conversation");
@@ -79,18 +79,9 @@ impl<'a> Titles<'a> {
         title
     }
 
-    fn first_drawers(&self, source: &str, metadata: &Metadata) -> Result<GetResult> {
-        let mut conditions = vec![Filter::eq("source_file", source)];
-        // The same path may be in two wings.
-        conditions.extend(
-            metadata
-                .get_str("wing")
-                .map(|wing| Filter::eq("wing", wing)),
-        );
-        let selection = Selection {
-            filter: Filter::all(conditions),
-            ..Selection::all()
-        };
+    fn first_drawers(&self, source: &str) -> Result<GetResult> {
+        // The wing is left out: in a large palace, looking it up would take most of the time.
+        let selection = Selection::matching(Filter::eq("source_file", source));
         self.collection.get(&Get {
             limit: Some(FIRST_DRAWERS),
             include: Include {

@@ -4,16 +4,16 @@
 use std::ops::Range;
 
 use loci_palace::query::Hit;
-use loci_palace::{DEFAULT_COLLECTION, Palace, Result};
+use loci_palace::{DEFAULT_COLLECTION, Palace, Result, instruction_like};
 
 use super::fix::{Aftermath, Fix};
 use super::signature::Signature;
 
 /// How many sessions and files with the error are examined.
-const MAX_SOURCES: usize = 4;
+const MAX_SOURCES: usize = 3;
 /// How many drawers after the error are read at once, and how often. It is read again if the error
 /// occurs again in them.
-const FOLLOWING: usize = 10;
+const FOLLOWING: usize = 8;
 const ROUNDS: usize = 3;
 /// Fixes whose scores differ by less are equally clear.
 const CLOSE: f32 = 0.5;
@@ -92,7 +92,7 @@ fn place_in_source(hit: &Hit) -> [i64; 3] {
 }
 
 /// Reads what followed an error. If the error occurs again there, what followed the last occurrence
-/// counts.
+/// counts. Text that reads like instructions to a model is no fix.
 fn followed(palace: &Palace, signature: &Signature, hit: Hit) -> Result<Occurrence> {
     let mut hit = hit;
     let mut following = Vec::new();
@@ -101,35 +101,40 @@ fn followed(palace: &Palace, signature: &Signature, hit: Hit) -> Result<Occurren
             break;
         };
         following = palace.following(DEFAULT_COLLECTION, record, FOLLOWING)?;
-        let again = following
-            .iter()
-            .rposition(|later| later.flags.is_empty() && signature.is_in(&later.text));
+        let again = following.iter().rposition(|later| {
+            signature.is_in(&later.document) && instruction_like(&later.document).is_empty()
+        });
         let Some(again) = again else {
             break;
         };
         let mut rest = following.split_off(again);
         following = rest.split_off(1);
         if let Some(later) = rest.pop() {
-            hit = later;
+            hit = Hit {
+                id: later.id,
+                text: later.document,
+                metadata: later.metadata,
+                record: Some(later.record),
+                ..hit
+            };
         }
     }
     let error = signature.lines_in(&hit.text);
-    let trusted: Vec<&Hit> = following
-        .iter()
-        .filter(|one| one.flags.is_empty())
-        .collect();
-    let texts: Vec<&str> = trusted.iter().map(|one| one.text.as_str()).collect();
+    let texts: Vec<&str> = following.iter().map(|one| one.document.as_str()).collect();
     let aftermath = Aftermath {
         signature,
         text: &hit.text,
         error: error.clone(),
         following: &texts,
     };
-    let fix = aftermath.fix().map(|fix| {
+    let fix = aftermath.fix().and_then(|fix| {
         let number = fix.drawer.checked_sub(1);
-        let told_in = number.and_then(|number| trusted.get(number));
+        let told_in = number.and_then(|number| following.get(number));
+        let text = told_in.map_or(&hit.text, |told_in| &told_in.document);
         let id = told_in.map_or(&hit.id, |told_in| &told_in.id).clone();
-        (fix, id)
+        let is_trusted =
+            instruction_like(text).is_empty() && instruction_like(&fix.text).is_empty();
+        is_trusted.then_some((fix, id))
     });
     Ok(Occurrence { hit, error, fix })
 }

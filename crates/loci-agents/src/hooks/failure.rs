@@ -140,8 +140,11 @@ fn tell(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
     let mut text = start;
     text.push('\n');
     text.push_str(&fence.recalled(&format!("drawer {}, the error", hit.id), &lines));
-    text.push('\n');
-    text.push_str(&fence.recalled(&format!("drawer {told_in}, what followed"), &followed));
+    // A fix in the line of the error is shown once.
+    if !lines.contains(&followed) {
+        text.push('\n');
+        text.push_str(&fence.recalled(&format!("drawer {told_in}, what followed"), &followed));
+    }
     let mut passages = vec![passage(&hit.id, &lines)];
     if *told_in != hit.id {
         passages.push(passage(told_in, &followed));

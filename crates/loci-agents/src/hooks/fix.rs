@@ -122,14 +122,18 @@ impl Aftermath<'_> {
                 continue;
             }
             let text = one.part.text;
-            let most = floor(text, MAX_PART_BYTES);
-            for sentence in sentences(text.get(..most).unwrap_or_default()) {
+            let read = text.get(..floor(text, MAX_PART_BYTES)).unwrap_or_default();
+            // Most parts tell nothing, and then their sentences need not be looked at.
+            let lower = read.to_lowercase();
+            if !has_any(&lower, &SOLUTION) && !has_any(&lower, &CAUSE) {
+                continue;
+            }
+            for sentence in sentences(read) {
                 let words = text.get(sentence.clone()).unwrap_or_default();
                 let score = score_of(words) - DISTANCE * at as f32;
-                let is_repeat = self.signature.is_in(words);
                 if score >= LEAST
-                    && !is_repeat
                     && best.as_ref().is_none_or(|(most, _, _)| score > *most)
+                    && !self.signature.is_in(words)
                 {
                     best = Some((score, at, sentence));
                 }
@@ -269,7 +273,7 @@ fn call_in_short(part: &Part<'_>) -> String {
 /// How clearly a sentence tells a cause or a solution.
 fn score_of(sentence: &str) -> f32 {
     let lower = sentence.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| contains(&lower, word));
+    let has = |words: &[&str]| has_any(&lower, words);
     let mut score = 0.0;
     if has(&SOLUTION) {
         score += 2.0;
@@ -287,6 +291,10 @@ fn score_of(sentence: &str) -> f32 {
         score -= 3.0;
     }
     score
+}
+
+fn has_any(lower: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| contains(lower, word))
 }
 
 /// Whether a text contains a word, which begins where no other word goes on.

@@ -147,6 +147,10 @@ impl Signature {
     /// Whether a text mentions the same error: it contains all names and nearly all words.
     pub(super) fn is_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
+        // Most texts lack one of the names, and then their words need not be listed.
+        if !self.names.iter().all(|name| text.contains(name.as_str())) {
+            return false;
+        }
         let there: std::collections::HashSet<&str> = text
             .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .collect();
