@@ -1,4 +1,4 @@
-//! Written by `cargo xtask fit-hooks`.
+//! Fitted with the regression of `cargo xtask fit-hooks`, which writes this file.
 
 use crate::later::LATER_INPUTS;
 
