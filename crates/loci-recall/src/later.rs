@@ -22,8 +22,8 @@ use window::{Window, Windows};
 /// Number of inputs.
 pub const LATER_INPUTS: usize = 13;
 
-/// From this likelihood on, a hit is marked. Half of the marked statements are replaced; the others
-/// are followed by a statement that is close to them.
+/// From this likelihood on, a hit is marked. It is low, because both statements are shown and a missed
+/// mark costs more than a wrong one. docs/benchmarks.md has the share of both.
 const MIN_LIKELIHOOD: f32 = 0.12;
 /// The latest drawer counts if it is at least this share as likely as the likeliest one.
 const LATEST_SHARE: f32 = 0.8;
