@@ -322,6 +322,7 @@ macro_rules! __sentences {
             document_filters "9.7" s9_7_conditions_on_text_combine read;
             document_filters "9.8" s9_8_a_text_condition_may_stand_inside_where read;
             document_filters "9.9" s9_9_a_malformed_text_condition_is_refused read;
+            document_filters "9.10" s9_10_a_phrase_is_found_between_words_in_any_case_and_spacing read;
             lexical "10.1" s10_1_a_hit_carries_id_text_and_metadata read;
             lexical "10.2" s10_2_words_match_whatever_their_case read;
             lexical "10.3" s10_3_one_shared_word_is_enough read;

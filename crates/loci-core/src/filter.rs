@@ -7,6 +7,8 @@
 mod eval;
 mod parse;
 
+use loci_text::Phrase;
+
 use crate::metadata::MetaValue;
 
 /// A condition on a drawer's metadata, or on its text through the key `#document`.
@@ -46,6 +48,10 @@ pub enum KeyTest {
     NotContains(MetaValue),
     /// A string that begins with this one, case-sensitively.
     StartsWith(String),
+    /// A string that contains this one. ASCII letters may differ in case.
+    Includes(String),
+    /// Not [`KeyTest::Includes`].
+    NotIncludes(String),
 }
 
 /// Order comparisons; numbers only.
@@ -76,6 +82,10 @@ pub enum DocumentFilter {
     Regex(regex::Regex),
     /// Not [`DocumentFilter::Regex`].
     NotRegex(regex::Regex),
+    /// The text contains this phrase.
+    Phrase(Phrase),
+    /// Not [`DocumentFilter::Phrase`].
+    NotPhrase(Phrase),
 }
 
 impl PartialEq for DocumentFilter {
@@ -87,6 +97,7 @@ impl PartialEq for DocumentFilter {
             (Self::Regex(a), Self::Regex(b)) | (Self::NotRegex(a), Self::NotRegex(b)) => {
                 a.as_str() == b.as_str()
             }
+            (Self::Phrase(a), Self::Phrase(b)) | (Self::NotPhrase(a), Self::NotPhrase(b)) => a == b,
             _ => false,
         }
     }

@@ -60,6 +60,7 @@ pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selecti
 pub use embedder::{Compatibility, Embedder, EmbedderIdentity};
 pub use error::{Advised, Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
+pub use loci_text::Phrase;
 pub use history::{Existing, History, LeftOut, Origin};
 pub use json::{
     LargeInteger, deserialize_strict, large_integer, parse_json, refuse_large_integers,

@@ -101,8 +101,16 @@ warnings! {
     "budget_cut" => BudgetCut {
         /// The budget in tokens.
         budget: usize,
-        /// Id of the hit that was cut.
+        /// Id of the best hit that was cut.
         drawer: String,
+        /// How many hits were cut.
+        hits: usize,
+    };
+    /// Parts of the question look like conditions, but their values could not be read. They were
+    /// searched as words.
+    "conditions_unread" => ConditionsUnread {
+        /// They, as typed.
+        conditions: Vec<String>,
     };
     /// Hits did not fit the budget.
     "budget_left_out" => BudgetLeftOut {
@@ -614,12 +622,13 @@ impl Warning {
             Self::ManyWords { searched, left_out } => format!(
                 "only the first {searched} different words were searched, {left_out} were left out"
             ),
-            Self::BudgetCut { budget, drawer } => {
-                format!(
-                    "no hit fits a budget of {budget}; {} was cut",
-                    quoted(drawer)
-                )
+            Self::BudgetCut { budget, hits, .. } => {
+                format!("{hits} hit(s) are cut to fit a budget of {budget}")
             }
+            Self::ConditionsUnread { conditions } => format!(
+                "searched as words, because the value was not understood: {}",
+                first_names(conditions, 5)
+            ),
             Self::BudgetLeftOut { drawers } => format!(
                 "{} hit(s) did not fit the budget: {}",
                 drawers.len(),

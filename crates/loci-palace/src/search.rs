@@ -1,6 +1,10 @@
 //! The verb `search`: returns the hits for a question. If there are too few, the answer says why
 //! and what the scope contains.
 
+mod gone;
+mod newest;
+mod question;
+
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
@@ -9,7 +13,7 @@ use loci_core::{
     quoted,
 };
 use loci_embed::is_earlier_table;
-use loci_recall::{Explanation, FacetQuery, Later, MatchedVia, Parts, Relevance, Verdict};
+use loci_recall::{Explanation, FacetQuery, Later, Mark, MatchedVia, Parts, Relevance, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -17,6 +21,8 @@ use crate::detail::{Detail, DrawerLocation, Flag, Moment, Nullable, estimate, fl
 use crate::names::{display, nearest_values};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 use crate::title::Titles;
+
+pub use question::Question;
 
 /// The facets that an answer with too few hits lists of its scope.
 const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
@@ -31,6 +37,9 @@ pub struct Request {
     pub collection: String,
     /// The question: any text.
     pub query: String,
+    /// Whether the question may have operators such as `"exact phrase"`, `-word` and `wing:acme`.
+    /// [`Question`] reads them. Otherwise, all of it is words.
+    pub operators: bool,
     /// Maximum number of hits.
     pub k: usize,
     /// Which drawers may be hits.
@@ -63,6 +72,7 @@ impl Request {
         Self {
             collection: DEFAULT_COLLECTION.to_owned(),
             query: query.into(),
+            operators: false,
             k: 10,
             selection: Selection::all(),
             max_distance: None,
@@ -76,11 +86,24 @@ impl Request {
         }
     }
 
-    pub(crate) fn question(&self) -> loci_recall::Request {
+    /// The question with its operators read, if it may have some.
+    pub(crate) fn read(&self) -> Question {
+        if self.operators {
+            return Question::parse(&self.query);
+        }
+        Question {
+            words: self.query.clone(),
+            ..Question::default()
+        }
+    }
+
+    /// What is searched for: the words of a question under its conditions.
+    pub(crate) fn recalled(&self, question: &Question) -> loci_recall::Request {
+        let selection = question.narrow(&self.selection);
         loci_recall::Request {
-            query: self.query.clone(),
+            query: question.words.clone(),
+            phrases: question.phrases.clone(),
             k: self.k,
-            selection: self.selection.clone(),
             max_distance: self.max_distance,
             min_probability: self.min_probability,
             budget: self.budget,
@@ -89,13 +112,14 @@ impl Request {
             explain: self.explain,
             unasked: self.unasked,
             facets: (!self.unasked).then_some(PLACES_OF_SCOPE),
-            outside_keys: places_in(&self.selection)
+            outside_keys: places_in(&selection)
                 .map(|(key, _)| key.to_owned())
                 .collect(),
-            outside_selections: parts_of(&self.selection)
+            outside_selections: parts_of(&selection)
                 .into_iter()
                 .map(|(_, only)| only)
                 .collect(),
+            selection,
         }
     }
 }
@@ -119,6 +143,9 @@ pub struct Answer {
     /// The searched terms, in the form of the postings. Not in a brief answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<String>>,
+    /// The parts of the question that were read as conditions, as typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<String>,
     /// The explanation, if the request asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Explanation>,
@@ -146,6 +173,13 @@ pub struct Hit {
     /// Its last line there.
     #[serde(skip_serializing_if = "Nullable::is_absent")]
     pub end_line: Nullable<MetaValue>,
+    /// The line there that matches the question best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<i64>,
+    /// Whether the file does not exist any more. It is left out if the file exists, or if nobody
+    /// looked.
+    #[serde(skip_serializing_if = "is_false")]
+    pub gone: bool,
     /// The title of the conversation that it belongs to: its name, or its first request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -202,6 +236,14 @@ pub struct HitDetails {
     #[serde(skip)]
     #[schemars(skip)]
     pub later_drawer: Option<Later>,
+    /// The parts of [`Hit::text`] that match the question, in their order.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub marks: Vec<Mark>,
+    /// The byte of [`Hit::text`] where the line that matches best begins.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub best_line: usize,
     /// Its metadata.
     pub metadata: Metadata,
 }
@@ -256,9 +298,14 @@ impl Answer {
             warnings: vec![Warning::of_nothing(problem)],
             available_in_scope: None,
             terms: None,
+            operators: Vec::new(),
             explain: None,
         }
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Hit {
@@ -282,9 +329,13 @@ impl Hit {
             cut: false,
             also_in: None,
             later: None,
+            line: None,
+            gone: false,
             details: Some(HitDetails {
                 authored_at,
                 later_drawer: None,
+                marks: Vec::new(),
+                best_line: 0,
                 metadata: later.metadata.clone(),
                 ..details.clone()
             }),
@@ -304,6 +355,8 @@ impl Hit {
             source: Nullable::new(place.source, detail),
             start_line: Nullable::new(place.start_line, detail),
             end_line: Nullable::new(place.end_line, detail),
+            line: hit.line,
+            gone: false,
             title,
             flags: flags_of(&hit.text),
             text: hit.text,
@@ -325,6 +378,8 @@ impl Hit {
                 tokens: hit.tokens,
                 relevance: hit.relevance,
                 later_drawer: hit.later,
+                marks: hit.marks,
+                best_line: hit.best_line,
                 metadata: hit.metadata,
             }),
         }
@@ -335,7 +390,11 @@ impl Palace {
     /// Searches a collection by words and by meaning. Unless the request says
     /// otherwise, it records in the background that the hits were shown.
     pub fn search(&self, request: &Request) -> Result<Answer> {
-        let question = request.question();
+        let read = request.read();
+        if read.has_conditions_only() {
+            return self.newest_of(request, &read);
+        }
+        let question = request.recalled(&read);
         let ask = || {
             let (handle, warnings) = self.reading(&request.collection)?;
             let embedder = handle.embedder.as_deref();
@@ -360,8 +419,9 @@ impl Palace {
             });
         }
         if let Some(outside) = &found.outside {
-            warnings.extend(why_nothing_is_admitted(&request.selection, outside));
+            warnings.extend(why_nothing_is_admitted(&question.selection, outside));
         }
+        warnings.extend(read.warnings());
         if !request.unasked {
             let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
             handle.collection.note_access(&records);
@@ -370,6 +430,7 @@ impl Palace {
             .facets
             .map(|facets| Scope::new(found.in_scope, facets));
         let mut titles = Titles::of(handle.collection.as_ref());
+        let terms = &found.explanation.terms;
         let hits = found.hits.into_iter().map(|hit| {
             let title = if request.unasked {
                 None
@@ -378,16 +439,20 @@ impl Palace {
             };
             Hit::new(hit, title, request)
         });
-        let terms = found.explanation.terms.iter();
+        let mut hits: Vec<Hit> = hits.collect();
+        if !request.unasked {
+            gone::mark(handle.collection.as_ref(), &mut hits);
+        }
         Ok(Answer {
-            hits: hits.collect(),
+            hits,
             verdict: found.verdict,
             in_scope: found.in_scope,
             tokens: found.tokens,
             warnings: concise(warnings),
             available_in_scope,
             terms: (request.detail == Detail::Full)
-                .then(|| terms.map(|term| term.term.clone()).collect()),
+                .then(|| terms.iter().map(|term| term.term.clone()).collect()),
+            operators: read.operators,
             explain: request.explain.then_some(found.explanation),
         })
     }

@@ -157,7 +157,7 @@ impl Palace {
         loci_recall::why_not(
             handle.collection.as_ref(),
             handle.embedder.as_deref(),
-            &request.search.question(),
+            &request.search.recalled(&request.search.read()),
             &request.id,
         )
     }

@@ -1,11 +1,12 @@
 //! The request and the answer of a search.
 
 use jiff::civil::Date;
-use loci_core::{FacetCounts, Metadata, Outside, Selection, Warning};
+use loci_core::{FacetCounts, Metadata, Outside, Phrase, Selection, Warning};
 
 use crate::evidence::FacetQuery;
 use crate::explain::Explanation;
 use crate::later::Later;
+use crate::marks::Mark;
 use crate::rank::MatchedVia;
 use crate::relevance::Relevance;
 use crate::score::{Parts, today};
@@ -16,6 +17,8 @@ use crate::verdict::Verdict;
 pub struct Request {
     /// The question: any text.
     pub query: String,
+    /// Phrases to mark in the hits. They do not restrict the search; the selection does.
+    pub phrases: Vec<Phrase>,
     /// Maximum number of hits.
     pub k: usize,
     /// Which drawers may be hits.
@@ -50,6 +53,7 @@ impl Request {
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
+            phrases: Vec::new(),
             k: 10,
             selection: Selection::all(),
             max_distance: None,
@@ -77,6 +81,12 @@ pub struct Hit {
     pub text: String,
     /// Whether the text is cut. The whole text can be read by id.
     pub cut: bool,
+    /// The parts of the text that match the question, in their order. Empty if nobody asked.
+    pub marks: Vec<Mark>,
+    /// The byte of the text where the line that matches best begins.
+    pub best_line: usize,
+    /// The number of that line in the file, if it is known.
+    pub line: Option<i64>,
     /// Its metadata.
     pub metadata: Metadata,
     /// When it was written, else when it was added, in milliseconds since 1970.

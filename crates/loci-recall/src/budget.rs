@@ -1,74 +1,125 @@
-//! Limits the tokens of an answer. Texts that fit are returned whole. Others are left out, and a
-//! warning says so. If nothing fits, the best hit is cut and marked as cut.
+//! Limits the tokens of an answer. Texts that are too long are cut around what matches, and marked as
+//! cut. If the budget is too small even for parts, the last texts are left out, and a warning lists
+//! them.
+
+use std::ops::Range;
 
 use loci_text::Tokenizer;
+
+use crate::marks::Mark;
 
 /// Number of tokens of a text, as the default embedder's tokenizer counts them.
 pub fn count_tokens(text: &str) -> usize {
     Tokenizer::builtin().encode(text).len()
 }
 
-/// How a text fits the budget.
+/// How much of a text an answer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub(crate) enum Share {
     Whole,
-    Out,
+    /// At most this many tokens of it.
+    Part(usize),
+    Nothing,
 }
 
-/// Assigns a budget to texts in order.
-pub(crate) struct Budget {
-    left: Option<usize>,
-    /// Whether part of the budget is used.
-    used: bool,
+/// The fewest tokens that a part of a text is worth.
+pub(crate) const SMALLEST_PART: usize = 40;
+
+/// Shares a budget among texts with these numbers of tokens, the best first. Short texts come whole.
+/// Long ones are cut to the same length, so that none of the first texts is left out because it is
+/// long.
+pub(crate) fn shares(tokens: &[usize], budget: Option<usize>) -> Vec<Share> {
+    let Some(budget) = budget else {
+        return vec![Share::Whole; tokens.len()];
+    };
+    let mut shown = tokens.len();
+    // The last texts are left out, until each of the others gets a part that is worth it.
+    let worth = |tokens: &usize| (*tokens).min(SMALLEST_PART);
+    while shown > 1 && tokens.iter().take(shown).map(worth).sum::<usize>() > budget {
+        shown -= 1;
+    }
+    let limit = limit_of(tokens.get(..shown).unwrap_or_default(), budget);
+    tokens
+        .iter()
+        .enumerate()
+        .map(|(at, tokens)| match at < shown {
+            true if *tokens <= limit => Share::Whole,
+            true => Share::Part(limit),
+            false => Share::Nothing,
+        })
+        .collect()
 }
 
-impl Budget {
-    pub(crate) fn new(tokens: Option<usize>) -> Self {
-        Self {
-            left: tokens,
-            used: false,
+/// The largest number of tokens per text with which all texts fit the budget.
+fn limit_of(tokens: &[usize], budget: usize) -> usize {
+    let mut sorted = tokens.to_vec();
+    sorted.sort_unstable();
+    let mut left = budget;
+    for (at, tokens) in sorted.iter().enumerate() {
+        let each = left / (sorted.len() - at);
+        if *tokens > each {
+            return each;
+        }
+        left -= tokens;
+    }
+    usize::MAX
+}
+
+/// The part of a text with at most this many tokens that says most about the question: the one with
+/// the most of its words, else the line that begins at `best_line`.
+pub(crate) fn cut_around(
+    text: &str,
+    marks: &[Mark],
+    best_line: usize,
+    tokens: usize,
+) -> Range<usize> {
+    let all = count_tokens(text).max(1);
+    let length = text.len().saturating_mul(tokens) / all;
+    // A quarter of the space goes to the text before the first match.
+    let lead = length / 4;
+    let reach = length.saturating_sub(lead);
+    let mut best: Option<(f32, usize)> = None;
+    for (at, first) in marks.iter().enumerate() {
+        let mut seen: Vec<usize> = Vec::new();
+        let mut sum = 0.0;
+        for mark in marks.iter().skip(at) {
+            if mark.span.end > first.span.start.saturating_add(reach) {
+                break;
+            }
+            if !seen.contains(&mark.term) {
+                seen.push(mark.term);
+                sum += mark.weight;
+            }
+        }
+        // A later place has to be better, not only as good.
+        if best.is_none_or(|(most, _)| sum > most * 1.001) {
+            best = Some((sum, first.span.start));
         }
     }
-
-    /// How a text with this many tokens fits; its tokens are subtracted.
-    pub(crate) fn take(&mut self, tokens: usize) -> Fit {
-        let Some(left) = &mut self.left else {
-            return Fit::Whole;
-        };
-        if tokens <= *left {
-            *left -= tokens;
-            self.used = true;
-            Fit::Whole
-        } else {
-            Fit::Out
-        }
+    let first = best.map_or(best_line, |(_, start)| start);
+    let mut from = first.saturating_sub(lead);
+    if first + reach >= text.len() {
+        from = from.min(text.len().saturating_sub(length));
     }
-
-    /// The budget for the one text that is cut, if nothing fitted.
-    pub(crate) fn for_cut(&self) -> Option<usize> {
-        self.left.filter(|_| !self.used)
-    }
-}
-
-/// The part of a text with at most this many tokens around the first word of the question, cut
-/// between words if possible.
-pub(crate) fn cut_around(text: &str, terms: &[&str], tokens: usize) -> String {
-    let head = cut(text, tokens);
-    let first = loci_text::matching_spans(text, terms)
-        .first()
-        .map_or(0, |span| span.start);
-    if first < head.len() {
-        return head.to_owned();
-    }
-    // A token has about four letters. A third of the space goes to the text before the word.
-    let mut from = first.saturating_sub(tokens.saturating_mul(4) / 3);
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let tail = text.get(from..first).unwrap_or_default();
-    let skip = tail.find(char::is_whitespace).map_or(0, |space| space + 1);
-    let start = from + skip;
-    cut(text.get(start..).unwrap_or_default(), tokens).to_owned()
+    let start = from + beginning_in(text.get(from..first).unwrap_or_default(), from == 0);
+    let length = cut(text.get(start..).unwrap_or_default(), tokens).len();
+    start..start + length
+}
+
+/// Where a part may begin in the text before the match: at a line, else at a sentence, else at a
+/// word.
+fn beginning_in(before: &str, is_start: bool) -> usize {
+    if is_start {
+        return 0;
+    }
+    let after = |mark: &str| before.find(mark).map(|at| at + mark.len());
+    after("\n")
+        .or_else(|| after(". "))
+        .or_else(|| after(" "))
+        .unwrap_or(0)
 }
 
 /// The beginning of a text with at most this many tokens, cut between words if possible.
@@ -115,6 +166,21 @@ mod tests {
         assert_eq!(cut("short", 10), "short");
     }
 
+    fn marks(text: &str, words: &[&str]) -> Vec<Mark> {
+        let spans = loci_text::term_spans(text, words).into_iter();
+        spans
+            .map(|(span, term)| Mark {
+                span,
+                term,
+                weight: 1.0,
+            })
+            .collect()
+    }
+
+    fn part<'t>(text: &'t str, words: &[&str], tokens: usize) -> &'t str {
+        &text[cut_around(text, &marks(text, words), 0, tokens)]
+    }
+
     #[test]
     fn a_text_is_cut_around_the_words_of_the_question() {
         let text = format!(
@@ -122,23 +188,47 @@ mod tests {
             "lorem ipsum ".repeat(5_000),
             "dolor ".repeat(5_000)
         );
-        let part = cut_around(&text, &["kangaroo"], 60);
-        assert!(part.contains("kangaroo jumped"), "{part}");
-        assert!(count_tokens(&part) <= 60 && text.contains(&part));
-        assert!(text.starts_with(&cut_around(&text, &["lorem"], 10)));
-        assert!(text.starts_with(&cut_around(&text, &["absent"], 10)));
+        let cut = part(&text, &["kangaroo"], 60);
+        assert!(cut.contains("kangaroo jumped"), "{cut}");
+        assert!(count_tokens(cut) <= 60 && text.contains(cut));
+        assert!(text.starts_with(part(&text, &["lorem"], 10)));
+        assert!(text.starts_with(part(&text, &["absent"], 10)));
     }
 
     #[test]
-    fn what_fits_comes_whole_and_what_does_not_is_left_out() {
-        let mut budget = Budget::new(Some(10));
-        assert_eq!(budget.take(6), Fit::Whole);
-        assert_eq!(budget.take(5), Fit::Out);
-        assert_eq!(budget.take(4), Fit::Whole);
-        assert_eq!(budget.for_cut(), None);
-        let mut budget = Budget::new(Some(10));
-        assert_eq!(budget.take(11), Fit::Out);
-        assert_eq!(budget.for_cut(), Some(10));
-        assert_eq!(Budget::new(None).take(usize::MAX), Fit::Whole);
+    fn a_text_is_cut_where_most_of_the_words_are() {
+        let filler = "The cap is red.\n".repeat(60);
+        let text = format!("{filler}We cap each request.\n{filler}");
+        let cut = part(&text, &["cap", "request"], 40);
+        assert!(cut.contains("We cap each request."), "{cut}");
+        let at = text.find(cut).unwrap();
+        assert!(at == 0 || text[..at].ends_with('\n'), "{cut}");
+        let line = text.find("We cap").unwrap();
+        let cut = &text[cut_around(&text, &[], line, 40)];
+        assert!(cut.contains("We cap each request."), "{cut}");
+    }
+
+    #[test]
+    fn long_texts_are_cut_to_one_length_and_short_ones_come_whole() {
+        use Share::{Nothing, Part, Whole};
+        assert_eq!(shares(&[900, 50, 900], Some(650)), [Part(300), Whole, Part(300)]);
+        assert_eq!(shares(&[900, 50], Some(950)), [Whole, Whole]);
+        assert_eq!(shares(&[900, 50], None), [Whole, Whole]);
+        assert_eq!(shares(&[900, 900, 900], Some(100)), [Part(50), Part(50), Nothing]);
+        assert_eq!(shares(&[900, 900], Some(10)), [Part(10), Nothing]);
+        assert_eq!(shares(&[3, 900], Some(10)), [Whole, Nothing]);
+        assert_eq!(shares(&[], Some(10)), []);
+        for budget in [1, 7, 39, 40, 41, 333, 5_000] {
+            let tokens = [120, 3, 700, 41, 40, 39, 1, 0, 2_000];
+            let given = shares(&tokens, Some(budget)).into_iter().zip(tokens);
+            let spent: usize = given
+                .map(|(share, tokens)| match share {
+                    Whole => tokens,
+                    Part(part) => part,
+                    Nothing => 0,
+                })
+                .sum();
+            assert!(spent <= budget, "{budget}: {spent}");
+        }
     }
 }

@@ -28,6 +28,8 @@ pub enum MatchedVia {
     Semantic,
     /// A neighbour in its source was found.
     Context,
+    /// It satisfies the conditions of a question without words.
+    Conditions,
 }
 
 /// A drawer with its score.

@@ -9,10 +9,11 @@ use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
 
 use crate::answer::{Answer, Hit, Request};
-use crate::budget::{Budget, Fit, count_tokens, cut_around};
+use crate::budget::{SMALLEST_PART, Share, count_tokens, cut_around, shares};
 use crate::evidence::{FacetQuery, Findings, Judge, MAX_DEPTH, Probe, ProbeVector};
 use crate::explain::explain;
 use crate::later;
+use crate::marks::{Marker, line_in_source};
 use crate::probability::Calibration;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
 use crate::recall::{RecallResult, recall};
@@ -83,7 +84,7 @@ pub fn search(
     if spoken && said_by_other(&ranker.ranked) {
         answer.warnings.push(Warning::OtherSpeaker);
     }
-    spend(hits, request.budget, &mut answer);
+    spend(hits, request, run.query, &mut answer);
     Ok(answer)
 }
 
@@ -148,14 +149,10 @@ impl Judge for Choice<'_> {
 
 /// The number of hits that fit the budget.
 fn fitting(hits: &[Hit], budget: Option<usize>) -> usize {
-    if budget.is_none() {
-        return hits.len();
+    match budget {
+        Some(budget) => hits.len().min((budget / SMALLEST_PART).max(1)),
+        None => hits.len(),
     }
-    let mut purse = Budget::new(budget);
-    let fits = |hit: &&Hit| purse.take(count_tokens(&hit.text)) == Fit::Whole;
-    let whole = hits.iter().filter(fits).count();
-    // If nothing fits, the best hit is cut.
-    whole.max(usize::from(!hits.is_empty()))
 }
 
 /// A prepared question.
@@ -396,6 +393,9 @@ fn hit(
         id: drawer.id,
         text: drawer.document,
         cut: false,
+        marks: Vec::new(),
+        best_line: 0,
+        line: None,
         metadata: drawer.metadata,
         authored_at: ranked.authored_at,
         created_at: drawer.created_at,
@@ -414,39 +414,57 @@ fn hit(
     }
 }
 
-/// Fills the answer with hits until the budget is spent.
-fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
-    let mut purse = Budget::new(budget);
+/// Fills the answer with hits, and cuts those that are too long for the budget around what matches.
+fn spend(hits: Vec<Hit>, request: &Request, query: &str, answer: &mut Answer) {
+    let tokens: Vec<usize> = hits.iter().map(|hit| count_tokens(&hit.text)).collect();
     let mut left_out = Vec::new();
-    for mut hit in hits {
-        hit.tokens = count_tokens(&hit.text);
-        match purse.take(hit.tokens) {
-            Fit::Whole => answer.hits.push(hit),
-            Fit::Out => left_out.push(hit),
-        }
-    }
-    if let Some(tokens) = purse.for_cut()
-        && !left_out.is_empty()
+    let mut cut: Vec<String> = Vec::new();
+    let mut marker = Marker::new(
+        query,
+        &answer.explanation.terms,
+        &request.phrases,
+        answer.in_scope,
+    );
+    for ((mut hit, tokens), share) in hits
+        .into_iter()
+        .zip(&tokens)
+        .zip(shares(&tokens, request.budget))
     {
-        let mut best = left_out.remove(0);
-        let terms: Vec<&str> = answer
-            .explanation
-            .terms
-            .iter()
-            .map(|term| term.term.as_str())
-            .collect();
-        best.text = cut_around(&best.text, &terms, tokens);
-        best.tokens = count_tokens(&best.text);
-        best.cut = true;
+        hit.tokens = *tokens;
+        if share == Share::Nothing {
+            left_out.push(hit.id);
+            continue;
+        }
+        if !request.unasked {
+            hit.marks = marker.marks(&hit.text);
+            hit.best_line = marker.best_line(&hit.text, &hit.marks);
+            hit.line = line_in_source(&hit.metadata, &hit.text, hit.best_line);
+        }
+        if let Share::Part(limit) = share {
+            let part = cut_around(&hit.text, &hit.marks, hit.best_line, limit);
+            hit.marks.retain(|mark| part.start <= mark.span.start && mark.span.end <= part.end);
+            for mark in &mut hit.marks {
+                mark.span = mark.span.start - part.start..mark.span.end - part.start;
+            }
+            hit.best_line = hit.best_line.saturating_sub(part.start);
+            hit.text = hit.text.get(part).unwrap_or_default().to_owned();
+            hit.tokens = count_tokens(&hit.text);
+            hit.cut = true;
+            cut.push(hit.id.clone());
+        }
+        answer.hits.push(hit);
+    }
+    if let (Some(drawer), Some(budget)) = (cut.first(), request.budget) {
         answer.warnings.push(Warning::BudgetCut {
-            budget: tokens,
-            drawer: best.id.clone(),
+            budget,
+            drawer: drawer.clone(),
+            hits: cut.len(),
         });
-        answer.hits.push(best);
     }
     if !left_out.is_empty() {
-        let drawers = left_out.iter().map(|hit| hit.id.clone()).collect();
-        answer.warnings.push(Warning::BudgetLeftOut { drawers });
+        answer
+            .warnings
+            .push(Warning::BudgetLeftOut { drawers: left_out });
     }
     answer.tokens = answer.hits.iter().map(|hit| hit.tokens).sum();
 }

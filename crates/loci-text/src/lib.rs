@@ -6,14 +6,16 @@
 //! fails on any text, and none does I/O.
 #![forbid(unsafe_code)]
 
+mod front_matter;
 mod label;
 mod terms;
 pub mod when;
 mod wordpiece;
 
+pub use front_matter::front_matter_end;
 pub use label::opening_label;
 pub use terms::{
-    IndexTerms, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, one_typing_error,
-    query_terms, term_places,
+    IndexTerms, Phrase, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, one_typing_error,
+    query_terms, term_places, term_spans,
 };
 pub use wordpiece::{BEGIN, END, TokenId, Tokenizer};

@@ -8,13 +8,15 @@ mod class;
 mod fold;
 mod highlight;
 mod parts;
+mod phrase;
 mod query;
 mod stem;
 mod stop;
 mod variants;
 mod walk;
 
-pub use highlight::matching_spans;
+pub use highlight::{matching_spans, term_spans};
+pub use phrase::Phrase;
 pub use query::{QueryTerm, QueryTerms, query_terms};
 pub use variants::one_typing_error;
 pub use walk::TermKind;

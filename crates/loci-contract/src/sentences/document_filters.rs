@@ -1,6 +1,6 @@
 //! Chapter 9: filters on the text.
 
-use loci_core::{Batch, DocumentFilter, Error};
+use loci_core::{Batch, DocumentFilter, Error, Filter, Phrase, Selection};
 use serde_json::{Value, json};
 
 use crate::Fixture;
@@ -153,4 +153,42 @@ pub fn s9_9_a_malformed_text_condition_is_refused(_fixture: &dyn Fixture) {
         DocumentFilter::parse(&json!({"$or": [{"$startswith": "a"}]})),
         Error::UnsupportedFilter { .. }
     );
+}
+
+pub fn s9_10_a_phrase_is_found_between_words_in_any_case_and_spacing(fixture: &dyn Fixture) {
+    let texts = [
+        Some("We cap requests at 10 s."),
+        Some("we CAP\n  Requests"),
+        Some("we recap requests"),
+        Some("cap the requests"),
+        Some("the cap's requests"),
+        None,
+    ];
+    let collection = empty(fixture);
+    let mut batch = Batch::new((0..texts.len()).map(|n| n.to_string()));
+    batch.documents = Some(texts.iter().map(|text| text.map(Into::into)).collect());
+    collection.add(&batch).unwrap();
+    let phrase = |text: &str| Phrase::new(text).expect("a phrase of the suite has words");
+    let found = |document: DocumentFilter| {
+        let selection = Selection {
+            document: Some(document.clone()),
+            ..Selection::default()
+        };
+        let found = ids(&*collection, selection);
+        let inside_where = Selection::matching(Filter::Document(document));
+        assert_eq!(ids(&*collection, inside_where), found);
+        found
+    };
+    let with = |text: &str| DocumentFilter::Phrase(phrase(text));
+    let without = |text: &str| DocumentFilter::NotPhrase(phrase(text));
+    assert_eq!(found(with("cap  Requests")), ["0", "1"]);
+    assert_eq!(found(with("cap")), ["0", "1", "3", "4"]);
+    assert_eq!(found(with("s")), ["0"]);
+    assert_eq!(found(without("cap requests")), ["2", "3", "4", "5"]);
+    let both = DocumentFilter::And(vec![with("requests"), without("cap")]);
+    assert_eq!(found(both), ["2"]);
+    let only_without = DocumentFilter::And(vec![without("cap"), without("recap")]);
+    assert_eq!(found(only_without), ["5"]);
+    let mixed = DocumentFilter::And(vec![with("cap"), DocumentFilter::Contains("We".into())]);
+    assert_eq!(found(mixed), ["0"]);
 }

@@ -35,6 +35,8 @@ impl KeyTest {
             Self::StartsWith(prefix) => {
                 matches!(value, Some(MetaValue::Str(text)) if text.starts_with(prefix.as_str()))
             }
+            Self::Includes(part) => includes(value, part),
+            Self::NotIncludes(part) => !includes(value, part),
             Self::Order(ordering, operand) => value
                 .and_then(|value| compare(value, operand))
                 .is_some_and(|order| match ordering {
@@ -61,8 +63,21 @@ impl DocumentFilter {
             }
             Self::Regex(regex) => document.is_some_and(|document| regex.is_match(document)),
             Self::NotRegex(regex) => !document.is_some_and(|document| regex.is_match(document)),
+            Self::Phrase(phrase) => document.is_some_and(|document| phrase.is_in(document)),
+            Self::NotPhrase(phrase) => !document.is_some_and(|document| phrase.is_in(document)),
         }
     }
+}
+
+fn includes(value: Option<&MetaValue>, part: &str) -> bool {
+    let Some(MetaValue::Str(text)) = value else {
+        return false;
+    };
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    part.is_empty()
+        || text
+            .windows(part.len())
+            .any(|window| window.eq_ignore_ascii_case(part))
 }
 
 fn scalar_eq(a: &MetaValue, b: &MetaValue) -> bool {

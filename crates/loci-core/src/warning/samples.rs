@@ -28,6 +28,10 @@ impl Warning {
             Self::BudgetCut {
                 budget: 50,
                 drawer: text("d1"),
+                hits: 2,
+            },
+            Self::ConditionsUnread {
+                conditions: vec![text("since:someday")],
             },
             Self::BudgetLeftOut {
                 drawers: vec![text("d1"), text("d2")],

@@ -43,24 +43,7 @@ pub fn frontmatter(text: &str) -> Vec<(String, FrontValue)> {
 
 /// Returns the position of the frontmatter of `text`, with both of its delimiters.
 pub(super) fn block(text: &str) -> Option<Range<usize>> {
-    let ends: &[&str] = match text.get(..3)? {
-        "---" => &["---", "..."],
-        "+++" => &["+++"],
-        _ => return None,
-    };
-    let mut end = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        end += line.len();
-        let line = line.trim_end();
-        if number == 0 {
-            if line.len() != 3 {
-                return None;
-            }
-        } else if ends.contains(&line) {
-            return Some(0..end);
-        }
-    }
-    None
+    loci_text::front_matter_end(text).map(|end| 0..end)
 }
 
 fn toml(body: &str) -> Vec<(String, FrontValue)> {

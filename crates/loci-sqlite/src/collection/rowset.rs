@@ -16,6 +16,8 @@ use crate::fault::Attempt;
 
 /// With at most this many rows, the remaining conditions are checked on the rows themselves.
 const SMALL: usize = 2_000;
+/// Number of terms of a phrase that are looked up.
+const MOST_TERMS: usize = 8;
 /// Number of sets kept between calls.
 const CACHED_SETS: usize = 64;
 
@@ -201,8 +203,64 @@ impl Evaluator<'_> {
                 Ok(union)
             }
             Filter::Key { key, test } => self.key_test(key, test),
-            Filter::Document(document) => self.scan_documents(document),
+            Filter::Document(document) => self.documents(document),
         }
+    }
+
+    /// Rows by their text. If the filter needs certain terms, only the texts that have them are
+    /// read.
+    fn documents(&self, filter: &DocumentFilter) -> Attempt<RowSet> {
+        if let DocumentFilter::NotPhrase(phrase) = filter {
+            let phrase = DocumentFilter::Phrase(phrase.clone());
+            return Ok(self.documents(&phrase)?.negate());
+        }
+        if let DocumentFilter::And(parts) = filter {
+            let has_terms = |part: &DocumentFilter| match part {
+                DocumentFilter::NotPhrase(phrase) => !phrase.terms().is_empty(),
+                _ => !required_terms(part).is_empty(),
+            };
+            let (by_terms, rest): (Vec<_>, Vec<_>) = parts.iter().partition(|part| has_terms(part));
+            if !by_terms.is_empty() {
+                let mut set = RowSet::everything();
+                for part in by_terms {
+                    set = set.and(&self.documents(part)?);
+                }
+                let rest: Vec<Filter> = rest.into_iter().cloned().map(Filter::Document).collect();
+                return self.narrow(set, &rest.iter().collect::<Vec<_>>());
+            }
+        }
+        let terms = required_terms(filter);
+        if terms.is_empty() {
+            return self.scan_documents(filter);
+        }
+        self.texts_with_terms(filter, terms)
+    }
+
+    /// The rows that satisfy a filter, among those that have all of some terms.
+    fn texts_with_terms(&self, filter: &DocumentFilter, terms: &[String]) -> Attempt<RowSet> {
+        // Long terms are rare. More of them would hardly leave fewer texts.
+        let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+        terms.sort_by_key(|term| std::cmp::Reverse(term.len()));
+        terms.truncate(MOST_TERMS);
+        // A term has letters and digits only, so no quotation mark.
+        let quoted: Vec<String> = terms.iter().map(|term| format!("\"{term}\"")).collect();
+        let mut candidates = self.db.prepare_cached(WITH_TERMS)?;
+        let mut candidates = candidates.query([quoted.join(" AND ")])?;
+        let mut texts = self
+            .db
+            .prepare_cached("SELECT text FROM drawers WHERE row = ?1 AND collection = ?2")?;
+        let mut rows = RoaringTreemap::new();
+        while let Some(candidate) = candidates.next()? {
+            let row = candidate.get::<_, i64>(0)?;
+            let mut found = texts.query(params![row, self.collection.id])?;
+            let Some(columns) = found.next()? else {
+                continue;
+            };
+            if filter.matches(columns.get_ref(0)?.as_str_or_null().ok().flatten()) {
+                rows.insert(row as u64);
+            }
+        }
+        Ok(RowSet::of(rows))
     }
 
     /// Starts with the rarest condition. If it has few rows, the other conditions are checked on
@@ -238,10 +296,13 @@ impl Evaluator<'_> {
             return self.narrow(set, &rest);
         }
         for part in rest {
-            set = if matches!(part, Filter::Document(_)) && set.listed().is_some() {
-                self.narrow(set, &[part])?
-            } else {
-                set.and(&self.filter(part)?)
+            set = match part {
+                Filter::Document(document)
+                    if set.listed().is_some() && required_terms(document).is_empty() =>
+                {
+                    self.narrow(set, &[part])?
+                }
+                _ => set.and(&self.filter(part)?),
             };
         }
         Ok(set)
@@ -337,6 +398,9 @@ impl Evaluator<'_> {
                 self.read_equal(key, value, true, &mut rows)?;
             }
             KeyTest::StartsWith(prefix) => self.read_starting(key, prefix, &mut rows)?,
+            KeyTest::Includes(part) | KeyTest::NotIncludes(part) => {
+                self.read_including(key, part, &mut rows)?;
+            }
             KeyTest::Order(ordering, value) => {
                 // Only numbers have an order.
                 if let Some((kind, value)) =
@@ -376,8 +440,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Reads a range of the labels. Values that are too long for a label are checked in the
-    /// metadata of their drawers.
+    /// Reads a range of the labels.
     fn read_starting(&self, key: i64, prefix: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(STARTING_SQL)?;
         let mut found =
@@ -390,13 +453,43 @@ impl Evaluator<'_> {
                 _ => break,
             }
         }
+        self.read_long(key, &KeyTest::StartsWith(prefix.to_owned()), rows)
+    }
+
+    /// Reads all labels of a key. A value that many drawers have is compared once.
+    fn read_including(&self, key: i64, part: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
+        let test = KeyTest::Includes(part.to_owned());
+        let mut statement = self.db.prepare_cached(STARTING_SQL)?;
+        let mut found =
+            statement.query(params![self.collection.id, key, LabelType::TEXT.0, ""])?;
+        let mut last: Option<(String, bool)> = None;
+        while let Some(columns) = found.next()? {
+            let Ok(value) = columns.get_ref(1)?.as_str() else {
+                break;
+            };
+            let matches = match &last {
+                Some((same, matches)) if same == value => *matches,
+                _ => {
+                    let matches = test.matches(Some(&MetaValue::Str(value.to_owned())));
+                    last = Some((value.to_owned(), matches));
+                    matches
+                }
+            };
+            if matches {
+                rows.insert(columns.get::<_, i64>(0)? as u64);
+            }
+        }
+        self.read_long(key, &test, rows)
+    }
+
+    /// Checks values that are too long for a label in the metadata of their drawers.
+    fn read_long(&self, key: i64, test: &KeyTest, rows: &mut RoaringTreemap) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(
             "SELECT l.row, d.metadata, k.name FROM labels l JOIN drawers d ON d.row = l.row
              JOIN label_keys k ON k.id = l.key
              WHERE l.collection = ?1 AND l.key = ?2 AND l.type = ?3 AND l.value >= x''",
         )?;
         let mut found = statement.query(params![self.collection.id, key, LabelType::TEXT.0])?;
-        let test = KeyTest::StartsWith(prefix.to_owned());
         while let Some(columns) = found.next()? {
             let metadata: Metadata = columns
                 .get_ref(1)?
@@ -446,11 +539,31 @@ impl Evaluator<'_> {
                 }
                 Ok(sum)
             }
-            KeyTest::Order(..) | KeyTest::StartsWith(_) => Ok(FAR),
-            KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => Ok(usize::MAX),
+            KeyTest::Order(..) | KeyTest::StartsWith(_) | KeyTest::Includes(_) => Ok(FAR),
+            KeyTest::Ne(_)
+            | KeyTest::NotIn(_)
+            | KeyTest::NotContains(_)
+            | KeyTest::NotIncludes(_) => Ok(usize::MAX),
         }
     }
 }
+
+/// The terms that every text has which satisfies the filter; none if it may have any.
+fn required_terms(filter: &DocumentFilter) -> &[String] {
+    match filter {
+        DocumentFilter::Phrase(phrase) => phrase.terms(),
+        DocumentFilter::And(_)
+        | DocumentFilter::Or(_)
+        | DocumentFilter::Contains(_)
+        | DocumentFilter::NotContains(_)
+        | DocumentFilter::Regex(_)
+        | DocumentFilter::NotRegex(_)
+        | DocumentFilter::NotPhrase(_) => &[],
+    }
+}
+
+/// The rows, of any collection, that have some terms.
+pub(crate) const WITH_TERMS: &str = "SELECT rowid FROM postings WHERE postings MATCH ?1";
 
 /// In the order of the values; the first value without the prefix ends the range.
 pub(crate) const STARTING_SQL: &str = "SELECT row, value FROM labels
@@ -478,11 +591,15 @@ pub(crate) fn order_sql(ordering: Ordering) -> &'static str {
 
 fn is_negative(test: &KeyTest) -> bool {
     match test {
-        KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => true,
+        KeyTest::Ne(_)
+        | KeyTest::NotIn(_)
+        | KeyTest::NotContains(_)
+        | KeyTest::NotIncludes(_) => true,
         KeyTest::Eq(_)
         | KeyTest::In(_)
         | KeyTest::Contains(_)
         | KeyTest::StartsWith(_)
+        | KeyTest::Includes(_)
         | KeyTest::Order(..) => false,
     }
 }

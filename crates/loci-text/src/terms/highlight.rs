@@ -1,6 +1,6 @@
 //! Finds the terms of a query in a text.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Beginnings;
@@ -16,26 +16,39 @@ use super::walk::walk_where;
 /// assert_eq!(&text[spans[0].clone()], "running");
 /// ```
 pub fn matching_spans(text: &str, terms: &[&str]) -> Vec<Range<usize>> {
-    let exact: HashSet<&str> = terms.iter().copied().collect();
-    let prefixes: Vec<&str> = terms
-        .iter()
-        .filter_map(|term| term.strip_suffix('*'))
-        .filter(|term| !term.is_empty())
-        .collect();
-    let mut spans: Vec<Range<usize>> = Vec::new();
+    merge(term_spans(text, terms).into_iter().map(|(span, _)| span).collect())
+}
+
+/// The same for each term: the byte range of a word and the position in `terms`, in the order of the
+/// text. Ranges may overlap, because a compound and its parts are terms.
+pub fn term_spans(text: &str, terms: &[&str]) -> Vec<(Range<usize>, usize)> {
+    let mut exact: HashMap<&str, usize> = HashMap::with_capacity(terms.len());
+    let mut prefixes: Vec<(&str, usize)> = Vec::new();
+    for (at, term) in terms.iter().enumerate() {
+        exact.entry(term).or_insert(at);
+        if let Some(prefix) = term.strip_suffix('*').filter(|prefix| !prefix.is_empty()) {
+            prefixes.push((prefix, at));
+        }
+    }
     let beginnings = Beginnings::of(
         terms
             .iter()
             .map(|term| term.strip_suffix('*').unwrap_or(term)),
     );
+    let mut spans = Vec::new();
     walk_where(text, &|word| beginnings.admit(word), &mut |term| {
-        let carries = |prefix: &&str| term.text.starts_with(prefix);
-        let matches = exact.contains(term.text) || prefixes.iter().any(carries);
-        if matches && !term.text.is_empty() {
-            spans.push(term.place.clone());
+        if term.text.is_empty() {
+            return;
+        }
+        let longer = || {
+            let carries = |prefix: &&(&str, usize)| term.text.starts_with(prefix.0);
+            prefixes.iter().find(carries).map(|(_, at)| *at)
+        };
+        if let Some(at) = exact.get(term.text).copied().or_else(longer) {
+            spans.push((term.place.clone(), at));
         }
     });
-    merge(spans)
+    spans
 }
 
 /// A compound is found after its parts, so the starts are not sorted.
