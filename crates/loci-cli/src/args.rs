@@ -16,6 +16,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::{MAX_HITS, MAX_RESULTS};
 
+use crate::commands::Fields;
+
 pub(crate) use self::facts::{
     AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
     QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
@@ -148,6 +150,9 @@ pub(crate) enum Command {
     /// Search by words and by meaning
     #[command(after_help = SEARCH)]
     Search(SearchArguments),
+    /// Open a hit of the last search in $EDITOR
+    #[command(after_help = OPEN)]
+    Open(OpenArguments),
     /// Explain why a drawer is not among the hits of a search
     #[command(after_help = WHY_NOT)]
     WhyNot(WhyNotArguments),
@@ -460,6 +465,20 @@ pub(crate) struct SearchArguments {
     /// Show the ranking by words, the ranking by meaning, and how they were combined
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Print a line per hit with these fields, e.g. path:line:text. Fields: path, line, column,
+    /// text, id, title, wing, room, date, probability
+    #[arg(long, value_name = "FIELDS", conflicts_with_all = ["json", "explain"])]
+    pub(crate) format: Option<Fields>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArguments {
+    /// The number of a hit of the last search, or the id of a drawer
+    #[arg(value_name = "N|ID")]
+    pub(crate) hit: String,
+    /// Print the place instead of opening it
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Args)]
@@ -704,10 +723,29 @@ Examples:
   loci search 'what did we decide last week' --wing loci -k 5
   loci search 'rollback plan' --since 2026-05-01 --budget 2000 --json
   loci search 'rollback plan' --explain
+  loci search '\"drops connections\" -mongo wing:acme since:2026-05'
+  loci search 'rollback plan' --format path:line:text
+
+A question may have conditions:
+  \"exact phrase\"                  texts that contain it, in any case
+  -word, -\"some words\"            texts that do not contain it (also not:word)
+  wing:acme room:ops tag:release   drawers of a wing, of a room, with a tag
+  path:docs/  source:FILE          files with this in their path; this file
+  since:2026-05  before:\"last week\"  by date
+A value with spaces is put in quotation marks. `-` before a condition negates it. A condition that
+is repeated means one of its values; tags are all needed. Everything else is searched as words.
 
 The search by words and the search by meaning use the same filter, and their results are ranked
 together. If k drawers match, k are returned. `loci why-not ID QUESTION` explains why a drawer is
 not among them.";
+
+const OPEN: &str = "\
+Examples:
+  loci search where does Alice live
+  loci open 2
+  loci open 01a1e996-7df8
+
+The editor is $VISUAL, else $EDITOR. It opens the file at the line that matched.";
 
 const WHY_NOT: &str = "\
 Examples:
@@ -835,6 +873,66 @@ mod tests {
                     argument.get_id()
                 );
             }
+        }
+    }
+}
+
+/// The arguments of the program as clap reads them. A question may have `-word`, which clap would
+/// take for options, so `not:word` takes its place.
+pub(crate) fn typed() -> Vec<OsString> {
+    with_negated_words(std::env::args_os().collect())
+}
+
+fn with_negated_words(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut is_question = false;
+    let mut is_over = false;
+    let mut words = arguments.into_iter().enumerate();
+    let mut typed = Vec::new();
+    for (at, word) in &mut words {
+        is_over |= word == "--";
+        let is_verb = word == "search" || word == "why-not";
+        if at > 0 && !is_question && is_verb {
+            is_question = true;
+        } else if is_question && !is_over && let Some(negated) = negated_word(&word) {
+            typed.push(OsString::from(format!("not:{negated}")));
+            continue;
+        }
+        typed.push(word);
+    }
+    typed
+}
+
+/// The word behind a `-`, unless it is an option: `-k`, `-k5`, `--json`.
+fn negated_word(argument: &OsString) -> Option<&str> {
+    let word = argument.to_str()?.strip_prefix('-')?;
+    let mut letters = word.chars();
+    let first = letters.next()?;
+    let second = letters.next()?;
+    let is_count = first == 'k' && word.get(1..)?.bytes().all(|byte| byte.is_ascii_digit());
+    let begins_as_word = first.is_alphabetic() || matches!(first, '"' | '“' | '„' | '«');
+    (begins_as_word && !is_count && second != '=').then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_to_leave_out_is_not_taken_for_an_option() {
+        let typed = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let words = with_negated_words(words).into_iter();
+            let words = words.map(|word| word.to_string_lossy().into_owned());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        for (line, expected) in [
+            ("loci search a -kitten -k 3", "loci search a not:kitten -k 3"),
+            ("loci search a -k3 -v --json", "loci search a -k3 -v --json"),
+            ("loci --json search -wing:acme b", "loci --json search not:wing:acme b"),
+            ("loci search -- -word", "loci search -- -word"),
+            ("loci list -word", "loci list -word"),
+        ] {
+            assert_eq!(typed(line), expected);
         }
     }
 }

@@ -16,12 +16,14 @@ mod get;
 pub(crate) mod hook;
 mod import;
 mod init;
+mod last_search;
 mod links;
 mod list;
 mod mcp;
 mod mine;
 mod mining;
 mod model;
+mod open;
 mod pin;
 mod quarantine;
 mod query;
@@ -38,6 +40,7 @@ mod watch;
 mod why_not;
 mod wings;
 
+pub(crate) use self::search::Fields;
 use crate::args::{BenchCommand, Command};
 use crate::failure::Result;
 use crate::reply::Reply;
@@ -60,6 +63,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Pin(arguments) => pin::run(arguments, session),
         Command::Forget(arguments) => forget::run(arguments, session),
         Command::Search(arguments) => search::run(arguments, session),
+        Command::Open(arguments) => open::run(arguments, session),
         Command::WhyNot(arguments) => why_not::run(arguments, session),
         Command::Query(arguments) => query::run(arguments, session),
         Command::Status => status::run(session),

@@ -30,7 +30,7 @@ use crate::session::Session;
 fn main() -> ExitCode {
     keep_running_past_file_size_limit();
     let parsed = args::command()
-        .try_get_matches()
+        .try_get_matches_from(args::typed())
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,

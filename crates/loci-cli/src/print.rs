@@ -184,6 +184,42 @@ impl Printer {
         }
     }
 
+    /// Less important text, dim on a terminal.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.colored(text, "2")
+    }
+
+    /// A word that something is wrong, red on a terminal.
+    pub(crate) fn alert(self, text: &str) -> String {
+        self.colored(text, "1;31")
+    }
+
+    fn colored(self, text: &str, color: &str) -> String {
+        if self.stdout == Reader::PersonWithColor {
+            format!("\x1b[{color}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Whether a program reads the answer as JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// The columns of the terminal; those of `COLUMNS` or 80 if stdout is none.
+    pub(crate) fn columns(self) -> usize {
+        let typed = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
+        let columns = match terminal_size::terminal_size_of(io::stdout()) {
+            Some((terminal_size::Width(columns), _)) => Some(usize::from(columns)),
+            None => typed(),
+        };
+        columns
+            .filter(|columns| *columns > 0)
+            .unwrap_or(80)
+            .clamp(20, 500)
+    }
+
     /// A word of the question in a text, highlighted on a terminal.
     pub(crate) fn matched(self, text: &str) -> String {
         let text = self.stored(text);
@@ -194,18 +230,17 @@ impl Printer {
         }
     }
 
-    /// A source with its line; on a terminal, a file that exists can be clicked.
+    /// A source with its line, never cut. On a terminal it is bold, and an absolute path can be
+    /// clicked.
     pub(crate) fn path(self, source: &str, line: Option<i64>) -> String {
         let shown = match line {
             Some(line) => format!("{}:{line}", self.name(source)),
             None => self.name(source),
         };
-        let safe = source
-            .chars()
-            .all(|c| c.is_ascii_graphic() && !matches!(c, '%' | '?' | '#' | '\\'));
-        let is_file = safe && std::path::Path::new(source).is_absolute();
-        if is_file && self.stdout == Reader::PersonWithColor {
-            return format!("\x1b]8;;file://{source}\x1b\\{shown}\x1b]8;;\x1b\\");
+        let shown = self.strong(&shown);
+        if self.stdout == Reader::PersonWithColor && source.starts_with('/') {
+            let address = address_of(source);
+            return format!("\x1b]8;;{address}\x1b\\{shown}\x1b]8;;\x1b\\");
         }
         shown
     }
@@ -283,6 +318,19 @@ impl Printer {
         io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
+}
+
+/// The address of a file, for a link on a terminal.
+fn address_of(path: &str) -> String {
+    let mut address = String::from("file://");
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address
 }
 
 /// Text in which control characters, and characters that change the direction of a line, are

@@ -93,6 +93,13 @@ impl<'a> Session<'a> {
         Ok(Palace::open(path, &self.options(true))?)
     }
 
+    /// The ids that some beginnings of ids stand for.
+    pub(crate) fn ids(&self, collection: Option<&str>, typed: &[String]) -> Result<Vec<String>> {
+        let palace = self.existing()?;
+        let complete = |id: &String| Ok(palace.complete_id(collection, id)?);
+        typed.iter().map(complete).collect()
+    }
+
     /// Checks whether the palace can be opened. It creates nothing and keeps nothing open.
     pub(crate) fn look(&self) -> Result<()> {
         let place = self.place()?;

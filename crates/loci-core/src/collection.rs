@@ -360,6 +360,19 @@ pub trait Collection: Send + Sync {
         Ok(vec![0; ids.len()])
     }
 
+    /// Ids that begin with `prefix`, in order, at most `limit`. The default reads all ids.
+    fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<String>> {
+        let all = self.get(&Get {
+            include: Include::NONE,
+            ..Get::new(Selection::all())
+        })?;
+        let mut ids = all.ids;
+        ids.retain(|id| id.starts_with(prefix));
+        ids.sort_unstable();
+        ids.truncate(limit);
+        Ok(ids)
+    }
+
     /// The histories of drawers, by id. Empty for unknown ids, and for all ids if the backend keeps
     /// no histories.
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {

@@ -29,6 +29,7 @@ pub mod backup;
 pub mod check_duplicate;
 mod checkup;
 pub mod chroma;
+mod complete_id;
 mod config;
 mod creation;
 mod detail;
@@ -47,6 +48,7 @@ mod forgotten;
 pub mod fuzzing;
 pub mod get;
 pub mod import;
+pub mod last_search;
 pub mod links;
 pub mod list;
 mod location;
@@ -120,10 +122,10 @@ pub use loci_mine::{
     Report as MineReport, Source, SyncReport, TextOptions, Tree,
 };
 pub use loci_recall::{
-    ArmEntry, Explanation, Later, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts,
+    ArmEntry, Explanation, Later, LexicalHit, LexicalResult, MAX_HITS, Mark, MatchedVia, Parts,
     StageNote, TermInfo, Verdict, count_tokens, date_of, rarity_of, search_words, today,
 };
-pub use loci_text::matching_spans;
+pub use loci_text::{front_matter_end, matching_spans};
 pub use loci_transcripts::recognise as recognise_conversation;
 pub use mine::agent_folders;
 pub use moment::parse_moment;

@@ -255,6 +255,20 @@ impl Collection for SqliteCollection {
         usage::counts(self, ids)
     }
 
+    fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<String>> {
+        self.read("reading ids", |db, row| {
+            let mut statement = db.sql.prepare_cached(
+                "SELECT id FROM drawers WHERE collection = ?1 AND id >= ?2 ORDER BY id LIMIT ?3",
+            )?;
+            let ids = statement.query_map(params![row.id, prefix, limit as i64], |columns| {
+                columns.get::<_, String>(0)
+            })?;
+            let mut ids = ids.collect::<rusqlite::Result<Vec<String>>>()?;
+            ids.retain(|id| id.starts_with(prefix));
+            Ok(ids)
+        })
+    }
+
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
         history::read(self, ids)
     }

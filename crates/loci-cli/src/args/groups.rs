@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Find",
-        &["search", "why-not", "get", "list", "query", "wake-up"],
+        &["search", "open", "why-not", "get", "list", "query", "wake-up"],
     ),
     ("Agents", &["connect", "disconnect", "mcp", "hook"]),
     (

@@ -12,7 +12,7 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &GetArguments, session: &Session<'_>) -> Result<Reply> {
     let answer = session.existing()?.get(&Request {
-        ids: arguments.ids.clone(),
+        ids: session.ids(arguments.collection.as_deref(), &arguments.ids)?,
         collection: arguments.collection.clone(),
         vectors: arguments.vectors,
         ..Request::default()

@@ -26,8 +26,8 @@ pub(crate) fn run(command: &LinksCommand, session: &Session<'_>) -> Result<Reply
 fn add(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
     let answer = session.existing()?.add_link(&links::add::Request {
-        from: place_of(&arguments.from, &arguments.collection)?,
-        to: place_of(&arguments.to, &arguments.collection)?,
+        from: place_of(&arguments.from, &arguments.collection, session)?,
+        to: place_of(&arguments.to, &arguments.collection, session)?,
         label: arguments.label.clone(),
         detail: Detail::Full,
     })?;
@@ -44,8 +44,8 @@ fn add(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
 fn remove(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
     let answer = session.existing()?.remove_link(&links::remove::Request {
-        from: place_of(&arguments.from, &arguments.collection)?,
-        to: place_of(&arguments.to, &arguments.collection)?,
+        from: place_of(&arguments.from, &arguments.collection, session)?,
+        to: place_of(&arguments.to, &arguments.collection, session)?,
         label: arguments.label.clone(),
         detail: Detail::Full,
     })?;
@@ -62,7 +62,7 @@ fn list(arguments: &LinksListArguments, session: &Session<'_>) -> Result<Reply> 
     let place = arguments
         .place
         .as_deref()
-        .map(|place| place_of(place, &arguments.collection))
+        .map(|place| place_of(place, &arguments.collection, session))
         .transpose()?;
     let answer = session.existing()?.list_links(&links::list::Request {
         place,
@@ -81,7 +81,7 @@ fn list(arguments: &LinksListArguments, session: &Session<'_>) -> Result<Reply> 
 
 fn follow(arguments: &LinksFollowArguments, session: &Session<'_>) -> Result<Reply> {
     let walk = session.existing()?.follow_links(&links::follow::Request {
-        place: place_of(&arguments.place, &arguments.collection)?,
+        place: place_of(&arguments.place, &arguments.collection, session)?,
         max_hops: arguments.hops,
         limit: arguments.limit as usize,
     })?;
@@ -115,9 +115,11 @@ fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<R
 }
 
 /// Parses a place. Without a prefix it is the name of a drawer or of a room.
-fn place_of(typed: &str, collection: &str) -> Result<LinkPlace> {
+/// The beginning of an id stands for the id.
+fn place_of(typed: &str, collection: &str, session: &Session<'_>) -> Result<LinkPlace> {
     if let Some(id) = typed.strip_prefix("drawer:") {
-        return Ok(LinkEnd::drawer(collection, id).into());
+        let id = session.existing()?.complete_id(Some(collection), id)?;
+        return Ok(LinkEnd::drawer(collection, &id).into());
     }
     if let Some(wing) = typed.strip_prefix("wing:") {
         return Ok(LinkEnd::room(wing, "").into());

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &PinArguments, session: &Session<'_>) -> Result<Rep
         return listed(arguments, session);
     }
     let answer = session.existing()?.pin(&Request {
-        ids: arguments.ids.clone(),
+        ids: session.ids(arguments.collection.as_deref(), &arguments.ids)?,
         off: arguments.off,
         collection: arguments.collection.clone(),
     })?;

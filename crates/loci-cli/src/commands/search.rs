@@ -1,24 +1,25 @@
 //! `loci search`: a question in, hits out.
 
+mod fields;
+mod hits;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use loci_palace::search::{Answer, Hit, Request, Scope};
-use loci_palace::{
-    Explanation, MatchedVia, MetaValue, MineReport, Nullable, search_files,
-    validate_collection_name,
-};
+use loci_palace::search::{Answer, Request, Scope};
+use loci_palace::{Explanation, MineReport, search_files, validate_collection_name};
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
-use super::mining;
+use self::hits::HitOrigin;
+use super::{last_search, mining};
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
 use crate::input;
-use crate::passage;
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
+
+pub(crate) use self::fields::Fields;
 
 /// Searches the paths of `--in`.
 fn search_in_files(
@@ -64,10 +65,10 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     };
     if arguments.within.is_empty() {
         let answer = session.existing()?.search(&request)?;
-        return reply(session.printer, &answer, &answer, HitOrigin::Palace);
+        return reply(session, arguments, &answer, &answer, HitOrigin::Palace);
     }
     let answer = search_in_files(arguments, &request, session)?;
-    let mut reply = reply(session.printer, &answer, &answer.search, HitOrigin::Files)?;
+    let mut reply = reply(session, arguments, &answer, &answer.search, HitOrigin::Files)?;
     let report = &answer.mined;
     if report.stopped {
         let note = "reading was interrupted; the answer covers only the files read so far";
@@ -79,24 +80,26 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     Ok(reply)
 }
 
-/// Where the hits of an answer are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HitOrigin {
-    Palace,
-    Files,
-}
-
 fn reply(
-    printer: Printer,
+    session: &Session<'_>,
+    arguments: &SearchArguments,
     json: &impl Serialize,
     answer: &Answer,
     origin: HitOrigin,
 ) -> Result<Reply> {
-    let mut text = render(printer, answer, origin);
+    let printer = session.printer;
+    let mut text = match &arguments.format {
+        Some(fields) => fields.lines(printer, &answer.hits),
+        None => render(printer, answer, origin),
+    };
     if let Some(explanation) = &answer.explain {
         text.push_str(&explained(printer, explanation));
     }
-    let reply = Reply::new(json, text)?.warnings(&answer.warnings);
+    if !printer.is_json() {
+        last_search::record(&answer.hits);
+    }
+    let mut reply = Reply::new(json, text)?.warnings(&answer.warnings);
+    reply.note(hits::notes(answer));
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
 
@@ -110,6 +113,7 @@ pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Reque
         min_probability: ask.min_probability,
         budget: ask.budget.map(|tokens| tokens as usize),
         by_source: ask.by_source,
+        operators: true,
         ..Request::new(input::question(question)?)
     })
 }
@@ -130,125 +134,13 @@ fn render(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
             "probably none of these texts answers the question{sure}:"
         );
     }
-    let terms: Vec<&str> = answer.terms.iter().flatten().map(String::as_str).collect();
     for (hit, rank) in answer.hits.iter().zip(1..) {
-        text.push_str(&heading(printer, rank, hit));
-        text.push_str(&passage::render(printer, &hit.text, &terms));
-        if hit.cut {
-            let whole = match origin {
-                HitOrigin::Palace => {
-                    format!("; `loci get {}` shows all of it", printer.name(&hit.id))
-                }
-                // The id exists only in the cache; file and line are in the heading.
-                HitOrigin::Files => String::new(),
-            };
-            let _ = writeln!(text, "   (cut{whole})");
-        }
-        if let Some(later) = &hit.later {
-            let _ = writeln!(text, "   later: {}", printer.name(later));
-        }
-        let also_in = hit.also_in.as_deref().unwrap_or_default();
-        if !also_in.is_empty() {
-            let shown: Vec<String> = also_in.iter().take(5).map(|id| printer.name(id)).collect();
-            let more = also_in.len() - shown.len();
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            let _ = writeln!(
-                text,
-                "   the same text is also in {}{more}",
-                shown.join(", ")
-            );
-        }
+        hits::write(printer, rank, hit, origin, &mut text);
     }
     if let Some(scope) = &answer.available_in_scope {
         text.push_str(&available(printer, scope));
     }
     text
-}
-
-/// Id and place of a hit, on one or more lines.
-fn heading(printer: Printer, rank: usize, hit: &Hit) -> String {
-    let mut text = format!(
-        "{rank}. {}",
-        printer.strong(&printer.stored_line(&hit.id, 70))
-    );
-    let mut width = format!("{rank}. ").len() + printer.stored_line(&hit.id, 70).width();
-    for part in place(printer, hit) {
-        let (shown, columns) = part;
-        if width + 2 + columns > 80 {
-            text.push_str("\n   ");
-            width = 3;
-        } else {
-            text.push_str("  ");
-            width += 2;
-        }
-        text.push_str(&shown);
-        width += columns;
-    }
-    text.push('\n');
-    text
-}
-
-/// The origin of a hit and how it was found, each with its width.
-fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
-    let mut parts: Vec<(String, usize)> = Vec::new();
-    let mut push = |shown: String, plain: &str| parts.push((shown, plain.width()));
-    let cut = |text: &str| printer.stored_line(text, 76);
-    let (wing, room) = (named(&hit.wing), named(&hit.room));
-    match (wing, room) {
-        (Some(wing), Some(room)) => {
-            push(cut(wing), &cut(wing));
-            push(cut(room), &cut(room));
-        }
-        (Some(only), None) | (None, Some(only)) => push(cut(only), &cut(only)),
-        (None, None) => {}
-    }
-    if let Some(title) = &hit.title {
-        let title = printer.title(title);
-        push(title.clone(), &title);
-    } else if let Some(source) = named(&hit.source) {
-        let line = match hit.start_line.value() {
-            Some(MetaValue::Int(line)) => Some(*line),
-            _ => None,
-        };
-        let plain = match line {
-            Some(line) => format!("{source}:{line}"),
-            None => source.to_owned(),
-        };
-        if plain.width() <= 76 {
-            push(printer.path(source, line), &plain);
-        } else {
-            push(cut(&plain), &cut(&plain));
-        }
-    }
-    push(hit.date.clone(), &hit.date);
-    let via = match hit.matched_via {
-        MatchedVia::Both => "words and meaning",
-        MatchedVia::Lexical => "words",
-        MatchedVia::Semantic => "meaning",
-        MatchedVia::Context => "beside a match",
-    };
-    let found = format!("{via} {}", percent(hit.probability));
-    push(found.clone(), &found);
-    parts
-}
-
-/// A probability for people.
-fn percent(probability: f32) -> String {
-    match (probability * 100.0).round() as u32 {
-        0 => "less than 1 %".to_owned(),
-        100 => "more than 99 %".to_owned(),
-        percent => format!("{percent} %"),
-    }
-}
-
-/// The name, unless it is empty.
-fn named(name: &Nullable<String>) -> Option<&str> {
-    let name = name.value().map(String::as_str);
-    name.filter(|name| !name.is_empty())
 }
 
 fn available(printer: Printer, scope: &Scope) -> String {

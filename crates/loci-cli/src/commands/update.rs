@@ -31,15 +31,21 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
         Some(path) => Some(input::vector(path)?),
         None => None,
     };
+    let text = input::text(arguments.text.as_deref(), false)?;
     let request = Request {
         id: arguments.id.clone(),
         collection: Some(arguments.collection.clone()),
-        text: input::text(arguments.text.as_deref(), false)?,
+        text,
         metadata,
         vector,
     };
     request.validate()?;
-    let answer = session.existing()?.update(&request)?;
+    let palace = session.existing()?;
+    let request = Request {
+        id: palace.complete_id(Some(&arguments.collection), &arguments.id)?,
+        ..request
+    };
+    let answer = palace.update(&request)?;
     let id = session.printer.strong(&answer.id);
     let text = match answer.outcome {
         OutcomeKind::Unknown => format!(

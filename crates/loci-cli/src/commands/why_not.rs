@@ -13,11 +13,11 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<Reply> {
+    let palace = session.existing()?;
     let request = Request {
-        id: arguments.id.clone(),
+        id: palace.complete_id(Some(&arguments.ask.collection), &arguments.id)?,
         search: request(&arguments.question, &arguments.ask)?,
     };
-    let palace = session.existing()?;
     let mut worded = Flags.put(palace.why_not(&request)?);
     worded.title = palace.title_of_drawer(&request.search.collection, &request.id)?;
     let Worded {

@@ -128,6 +128,10 @@ impl Collection for MaskingCollection {
         self.inner.access_counts(ids)
     }
 
+    fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<String>> {
+        self.inner.ids_with_prefix(prefix, limit)
+    }
+
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
         self.inner.histories(ids)
     }

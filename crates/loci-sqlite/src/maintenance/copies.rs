@@ -203,6 +203,12 @@ pub const TEXT_COPIES: &[TextCopy] = &[
     ),
     row(
         State,
+        "last-search.*",
+        "places of the last hits: ids, paths, lines",
+        NoText,
+    ),
+    row(
+        State,
         "wiring/*",
         "configuration files of other programs",
         NoText,
