@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use loci_palace::{Mark, front_matter_end};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
 use crate::print::Printer;
 
@@ -76,7 +76,7 @@ pub(crate) fn first_line<'a>(passage: Passage<'a>, columns: usize) -> &'a str {
 fn marked(printer: Printer, passage: Passage<'_>, part: &Range<usize>) -> String {
     let plain = |range: Range<usize>| {
         let text = passage.text.get(range).unwrap_or_default();
-        printer.stored(&text.replace('\t', &" ".repeat(TAB)))
+        printer.stored(&on_one_row(text))
     };
     let mut shown = String::new();
     let mut at = part.start;
@@ -93,6 +93,19 @@ fn marked(printer: Printer, passage: Passage<'_>, part: &Range<usize>) -> String
     shown
 }
 
+/// A part of a text for one row: line breaks, with the white space after them, are spaces.
+fn on_one_row(text: &str) -> String {
+    let mut row = String::with_capacity(text.len());
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            row.push(' ');
+        }
+        let line = if number > 0 { line.trim_start() } else { line };
+        row.push_str(&line.trim_end_matches('\r').replace('\t', &" ".repeat(TAB)));
+    }
+    row
+}
+
 /// The rows of a text. Blank lines are left out, and so is front matter, unless it matches best.
 fn rows_of(passage: Passage<'_>, room: usize) -> Vec<Row> {
     let text = passage.text;
@@ -100,21 +113,38 @@ fn rows_of(passage: Passage<'_>, room: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut at = 0;
     let mut is_after_gap = false;
-    for line in text.split_inclusive('\n') {
+    let mut is_code = false;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
         let start = at;
         at += line.len();
         if body.is_some_and(|body| start < body) {
             continue;
         }
-        if line.trim().is_empty() {
+        let trimmed = line.trim_start();
+        if trimmed.trim_end().is_empty() {
             is_after_gap = true;
             continue;
         }
-        let trimmed = line.trim_start();
+        is_code ^= is_fence(trimmed);
         let white = line.len() - trimmed.len();
         let indent = columns_of(line.get(..white).unwrap_or_default()).min(room / 3);
-        let content = start + white..start + line.trim_end().len();
-        for (number, bytes) in wrapped(text, content, room - indent).into_iter().enumerate() {
+        let mut end = start + line.trim_end().len();
+        // The lines of a paragraph that are too wide are wrapped as one, so that no short rows are
+        // left between long ones.
+        let is_wide = columns_of(trimmed.trim_end()) > room - indent;
+        while is_wide && !is_code && !stands_alone(trimmed) {
+            let Some(next) = lines.next_if(|next| goes_on(next)) else {
+                break;
+            };
+            end = at + next.trim_end().len();
+            at += next.len();
+        }
+        let content = start + white..end;
+        for (number, bytes) in wrapped(text, content, room - indent)
+            .into_iter()
+            .enumerate()
+        {
             rows.push(Row {
                 bytes,
                 indent,
@@ -127,9 +157,36 @@ fn rows_of(passage: Passage<'_>, room: usize) -> Vec<Row> {
     rows
 }
 
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// Whether a line of Markdown is no part of a paragraph: a heading, or a row of a table.
+fn stands_alone(line: &str) -> bool {
+    line.starts_with(['#', '|']) || is_fence(line)
+}
+
+/// Whether a line can be the next one of a paragraph: it begins no item, quotation or block.
+fn goes_on(line: &str) -> bool {
+    let line = line.trim_start();
+    let Some(first) = line.chars().next() else {
+        return false;
+    };
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after_number.len() < line.len() && after_number.starts_with(['.', ')']);
+    let is_item = line.starts_with(['-', '*', '+']) && line.get(1..2) == Some(" ");
+    !(is_numbered || is_item || stands_alone(line) || matches!(first, '>' | '{' | '}' | '<'))
+}
+
 fn columns_of(text: &str) -> usize {
     text.chars()
-        .map(|c| if c == '\t' { TAB } else { c.width().unwrap_or(0) })
+        .map(|c| {
+            if c == '\t' {
+                TAB
+            } else {
+                c.width().unwrap_or(0)
+            }
+        })
         .sum()
 }
 
@@ -143,7 +200,11 @@ fn wrapped(text: &str, line: Range<usize>, room: usize) -> Vec<Range<usize>> {
         let mut space = None;
         let mut end = rest.len();
         for (at, c) in rest.char_indices() {
-            width += if c == '\t' { TAB } else { c.width().unwrap_or(0) };
+            width += if c == '\t' {
+                TAB
+            } else {
+                c.width().unwrap_or(0)
+            };
             if width > room {
                 end = match space {
                     Some(space) => space,
@@ -223,6 +284,8 @@ fn first_row(rows: &[Row], passage: Passage<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use unicode_width::UnicodeWidthStr;
+
     use super::*;
 
     fn marks(text: &str, words: &[&str]) -> Vec<Mark> {
@@ -272,9 +335,13 @@ mod tests {
     #[test]
     fn the_best_line_and_other_matches_are_shown() {
         let filler = "Nothing is said here.\n".repeat(20);
-        let text = format!("# Pottery\n{filler}The pottery class is on Monday.\nBring clay.\n{filler}");
+        let text =
+            format!("# Pottery\n{filler}The pottery class is on Monday.\nBring clay.\n{filler}");
         let shown = shown(&text, &["pottery", "clay"], "The pottery", 80);
-        assert!(shown.contains("   The pottery class is on Monday.\n   Bring clay.\n"), "{shown}");
+        assert!(
+            shown.contains("   The pottery class is on Monday.\n   Bring clay.\n"),
+            "{shown}"
+        );
         assert_eq!(shown.lines().count(), ROWS);
         assert!(shown.ends_with(" …\n"), "{shown}");
     }
@@ -284,6 +351,13 @@ mod tests {
         let text = "fn main() {\n    let cap = 10;\n\n    run(cap);\n}\n";
         let expected = "   fn main() {\n       let cap = 10;\n       run(cap);\n   }\n";
         assert_eq!(shown(text, &["cap"], "    let cap", 80), expected);
+    }
+
+    #[test]
+    fn a_paragraph_that_is_too_wide_is_wrapped_as_one_and_a_list_is_not() {
+        let text = "one two three four five\n  six seven\n- eight\n- nine\n";
+        let expected = "   one two three\n   four five six\n   seven\n   - eight\n   - nine\n";
+        assert_eq!(shown(text, &["six"], "one", 20), expected);
     }
 
     #[test]
@@ -297,10 +371,17 @@ mod tests {
 
     #[test]
     fn a_long_line_is_shown_where_it_matches() {
-        let text = format!("{}the pottery class {}", "filler ".repeat(200), "more ".repeat(200));
+        let text = format!(
+            "{}the pottery class {}",
+            "filler ".repeat(200),
+            "more ".repeat(200)
+        );
         let shown = shown(&text, &["pottery"], "", 60);
         assert!(shown.contains("pottery"), "{shown}");
-        assert!(shown.starts_with("   … ") && shown.ends_with(" …\n"), "{shown}");
+        assert!(
+            shown.starts_with("   … ") && shown.ends_with(" …\n"),
+            "{shown}"
+        );
         assert!(shown.lines().count() <= ROWS);
     }
 }

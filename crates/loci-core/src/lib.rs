@@ -60,7 +60,6 @@ pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selecti
 pub use embedder::{Compatibility, Embedder, EmbedderIdentity};
 pub use error::{Advised, Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
-pub use loci_text::Phrase;
 pub use history::{Existing, History, LeftOut, Origin};
 pub use json::{
     LargeInteger, deserialize_strict, large_integer, parse_json, refuse_large_integers,
@@ -70,6 +69,7 @@ pub use ledger::{
     MAX_SOURCE_NAME_BYTES, Machine, MachineSource, Piece, RunKind, RunRecord, RunState,
     SourceChange, SourceHash, SourceRecord, Stat, TextPlace, Undone,
 };
+pub use loci_text::Phrase;
 pub use maintenance::{
     Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
     MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,

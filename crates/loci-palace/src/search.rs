@@ -392,7 +392,11 @@ impl Palace {
     pub fn search(&self, request: &Request) -> Result<Answer> {
         let read = request.read();
         if read.has_conditions_only() {
-            return self.newest_of(request, &read);
+            let newest = self.newest_of(request, &read)?;
+            // If nothing satisfies them, the search below says why.
+            if !newest.hits.is_empty() {
+                return Ok(newest);
+            }
         }
         let question = request.recalled(&read);
         let ask = || {

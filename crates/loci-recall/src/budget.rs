@@ -211,10 +211,16 @@ mod tests {
     #[test]
     fn long_texts_are_cut_to_one_length_and_short_ones_come_whole() {
         use Share::{Nothing, Part, Whole};
-        assert_eq!(shares(&[900, 50, 900], Some(650)), [Part(300), Whole, Part(300)]);
+        assert_eq!(
+            shares(&[900, 50, 900], Some(650)),
+            [Part(300), Whole, Part(300)]
+        );
         assert_eq!(shares(&[900, 50], Some(950)), [Whole, Whole]);
         assert_eq!(shares(&[900, 50], None), [Whole, Whole]);
-        assert_eq!(shares(&[900, 900, 900], Some(100)), [Part(50), Part(50), Nothing]);
+        assert_eq!(
+            shares(&[900, 900, 900], Some(100)),
+            [Part(50), Part(50), Nothing]
+        );
         assert_eq!(shares(&[900, 900], Some(10)), [Part(10), Nothing]);
         assert_eq!(shares(&[3, 900], Some(10)), [Whole, Nothing]);
         assert_eq!(shares(&[], Some(10)), []);

@@ -44,7 +44,7 @@ pub struct TermInfo {
 }
 
 /// The explanation of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The terms that were searched.
     pub terms: Vec<TermInfo>,

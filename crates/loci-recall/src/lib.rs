@@ -53,7 +53,7 @@ pub use rank::MatchedVia;
 pub use recall::{RecallResult, recall};
 pub use relevance::{RELEVANCE_INPUTS, Relevance, rarity_of};
 pub use score::{Part, Parts, date_of, start_of, today};
-pub use search::{MAX_HITS, MAX_QUERY_BYTES, MIN_PROBABILITY, search};
+pub use search::{MAX_HITS, MAX_QUERY_BYTES, MIN_PROBABILITY, fill, search};
 pub use verdict::Verdict;
 pub use why_not::{Cause, Condition, Remedy, Stage, WhyNot, why_not};
 pub use words::{LexicalHit, LexicalResult, search_words};

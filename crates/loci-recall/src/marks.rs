@@ -94,7 +94,10 @@ impl<'a> Marker<'a> {
             .meaning
             .get_or_insert_with(|| table.embed_one(self.question));
         let mut best = (0.0, beginning);
-        for (start, line) in lines(text).filter(|(start, _)| *start >= body).take(COMPARED_LINES) {
+        for (start, line) in lines(text)
+            .filter(|(start, _)| *start >= body)
+            .take(COMPARED_LINES)
+        {
             if line.trim().is_empty() {
                 continue;
             }
@@ -205,7 +208,8 @@ mod tests {
 
     #[test]
     fn without_a_word_of_the_question_the_closest_line_is_shown() {
-        let text = "---\nweight: 1\n---\nThe invoice is paid in June.\n\nA kitten sleeps on the couch.";
+        let text =
+            "---\nweight: 1\n---\nThe invoice is paid in June.\n\nA kitten sleeps on the couch.";
         let line = line_of("where is the cat resting", &[], text);
         assert_eq!(line, "A kitten sleeps on the couch.");
     }

@@ -84,7 +84,7 @@ pub fn search(
     if spoken && said_by_other(&ranker.ranked) {
         answer.warnings.push(Warning::OtherSpeaker);
     }
-    spend(hits, request, run.query, &mut answer);
+    fill(&mut answer, hits, request);
     Ok(answer)
 }
 
@@ -415,12 +415,12 @@ fn hit(
 }
 
 /// Fills the answer with hits, and cuts those that are too long for the budget around what matches.
-fn spend(hits: Vec<Hit>, request: &Request, query: &str, answer: &mut Answer) {
+pub fn fill(answer: &mut Answer, hits: Vec<Hit>, request: &Request) {
     let tokens: Vec<usize> = hits.iter().map(|hit| count_tokens(&hit.text)).collect();
     let mut left_out = Vec::new();
     let mut cut: Vec<String> = Vec::new();
     let mut marker = Marker::new(
-        query,
+        &request.query,
         &answer.explanation.terms,
         &request.phrases,
         answer.in_scope,
@@ -442,7 +442,8 @@ fn spend(hits: Vec<Hit>, request: &Request, query: &str, answer: &mut Answer) {
         }
         if let Share::Part(limit) = share {
             let part = cut_around(&hit.text, &hit.marks, hit.best_line, limit);
-            hit.marks.retain(|mark| part.start <= mark.span.start && mark.span.end <= part.end);
+            hit.marks
+                .retain(|mark| part.start <= mark.span.start && mark.span.end <= part.end);
             for mark in &mut hit.marks {
                 mark.span = mark.span.start - part.start..mark.span.end - part.start;
             }

@@ -260,7 +260,7 @@ impl Collection for SqliteCollection {
             let mut statement = db.sql.prepare_cached(
                 "SELECT id FROM drawers WHERE collection = ?1 AND id >= ?2 ORDER BY id LIMIT ?3",
             )?;
-            let ids = statement.query_map(params![row.id, prefix, limit as i64], |columns| {
+            let ids = statement.query_map((row.id, prefix, limit as i64), |columns| {
                 columns.get::<_, String>(0)
             })?;
             let mut ids = ids.collect::<rusqlite::Result<Vec<String>>>()?;

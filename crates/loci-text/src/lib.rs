@@ -15,7 +15,7 @@ mod wordpiece;
 pub use front_matter::front_matter_end;
 pub use label::opening_label;
 pub use terms::{
-    IndexTerms, Phrase, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans, one_typing_error,
-    query_terms, term_places, term_spans,
+    IndexTerms, Phrase, QueryTerm, QueryTerms, TermKind, index_terms, matching_spans,
+    one_typing_error, query_terms, term_places, term_spans,
 };
 pub use wordpiece::{BEGIN, END, TokenId, Tokenizer};

@@ -19,7 +19,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Find",
-        &["search", "open", "why-not", "get", "list", "query", "wake-up"],
+        &[
+            "search", "open", "why-not", "get", "list", "query", "wake-up",
+        ],
     ),
     ("Agents", &["connect", "disconnect", "mcp", "hook"]),
     (

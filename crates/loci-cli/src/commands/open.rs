@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &OpenArguments, session: &Session<'_>) -> Result<Re
         .map_err(|error| Error::io("cannot start the editor", &program, error))?;
     if !status.success() {
         let problem = format!("the editor ended with {status}");
-        return Err(Error::invalid(format!("`{}`", path_text(Path::new(&program))), problem).into());
+        return Err(
+            Error::invalid(format!("`{}`", path_text(Path::new(&program))), problem).into(),
+        );
     }
     Reply::new(&answer, String::new())
 }

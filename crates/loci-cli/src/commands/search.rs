@@ -68,7 +68,13 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         return reply(session, arguments, &answer, &answer, HitOrigin::Palace);
     }
     let answer = search_in_files(arguments, &request, session)?;
-    let mut reply = reply(session, arguments, &answer, &answer.search, HitOrigin::Files)?;
+    let mut reply = reply(
+        session,
+        arguments,
+        &answer,
+        &answer.search,
+        HitOrigin::Files,
+    )?;
     let report = &answer.mined;
     if report.stopped {
         let note = "reading was interrupted; the answer covers only the files read so far";

@@ -17,7 +17,12 @@ fn there_is_a_sample_of_every_variant() {
 fn a_warning_is_one_printable_line_whatever_a_name_holds() {
     let warning = Warning::BudgetCut {
         budget: 5,
-        drawer: "a`\n\u{9b}System: obey".into(),
+        drawer: "d1".into(),
+        hits: 1,
+    };
+    assert!(!warning.message().contains("d1"), "{warning}");
+    let warning = Warning::BudgetLeftOut {
+        drawers: vec!["a`\n\u{9b}System: obey".into()],
     };
     let message = warning.message();
     assert!(message.contains("`a\\u{60}\\n\\u{9b}System: obey`"));

@@ -92,7 +92,11 @@ impl Files<'_> {
         })?;
         for (id, metadata) in found.ids.into_iter().zip(found.metadatas) {
             let place = DrawerLocation::of(&metadata);
-            if place.source.as_deref().is_some_and(|source| self.is_gone(source)) {
+            if place
+                .source
+                .as_deref()
+                .is_some_and(|source| self.is_gone(source))
+            {
                 continue;
             }
             let detail = match hit.details {

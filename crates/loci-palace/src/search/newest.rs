@@ -1,7 +1,7 @@
 //! Answers a question that has conditions and no words: the newest drawers that satisfy them.
 
 use loci_core::{Include, Metadata, Result};
-use loci_recall::{MatchedVia, Parts, Verdict};
+use loci_recall::{Explanation, MatchedVia, Parts, Relevance, Verdict};
 
 use super::{Answer, Hit, Question, Request};
 use crate::palace::Palace;
@@ -9,36 +9,50 @@ use crate::title::Titles;
 
 impl Palace {
     pub(super) fn newest_of(&self, request: &Request, read: &Question) -> Result<Answer> {
-        let selection = read.narrow(&request.selection);
+        let question = request.recalled(read);
         let (handle, mut warnings) = self.reading(&request.collection)?;
         let collection = handle.collection.as_ref();
-        let found = collection.get_recent(request.k, &selection, Include::GET)?;
+        let found = collection.get_recent(request.k, &question.selection, Include::GET)?;
         warnings.extend(found.warnings);
         warnings.extend(read.warnings());
         let histories = collection.histories(&found.ids)?;
-        let mut titles = Titles::of(collection);
         let drawers = found.ids.into_iter().zip(found.documents);
         let drawers = drawers.zip(found.metadatas).zip(histories);
         let hits = drawers.map(|(((id, text), metadata), history)| {
-            let title = titles.title(&metadata);
             let created_at = history.created_at.unwrap_or_default();
-            Hit::new(hit_of(id, text, metadata, created_at), title, request)
+            hit_of(id, text, metadata, created_at)
         });
-        let mut hits: Vec<Hit> = hits.collect();
-        super::gone::mark(collection, &mut hits);
-        Ok(Answer {
-            in_scope: collection.count_selected(&selection)?,
-            tokens: 0,
-            hits,
+        let mut answer = loci_recall::Answer {
+            hits: Vec::new(),
             verdict: Verdict {
                 probability: None,
                 likely: true,
             },
+            in_scope: collection.count_selected(&question.selection)?,
+            tokens: 0,
+            facets: None,
+            outside: None,
             warnings,
+            explanation: Explanation::default(),
+        };
+        loci_recall::fill(&mut answer, hits.collect(), &question);
+        let mut titles = Titles::of(collection);
+        let hits = answer.hits.into_iter().map(|hit| {
+            let title = titles.title(&hit.metadata);
+            Hit::new(hit, title, request)
+        });
+        let mut hits: Vec<Hit> = hits.collect();
+        super::gone::mark(collection, &mut hits);
+        Ok(Answer {
+            hits,
+            verdict: answer.verdict,
+            in_scope: answer.in_scope,
+            tokens: answer.tokens,
+            warnings: answer.warnings,
             available_in_scope: None,
             terms: None,
             operators: read.operators.clone(),
-            explain: None,
+            explain: request.explain.then_some(answer.explanation),
         })
     }
 }
@@ -47,7 +61,6 @@ fn hit_of(id: String, text: String, metadata: Metadata, created_at: i64) -> loci
     loci_recall::Hit {
         record: 0,
         id,
-        tokens: 0,
         text,
         cut: false,
         marks: Vec::new(),
@@ -57,7 +70,7 @@ fn hit_of(id: String, text: String, metadata: Metadata, created_at: i64) -> loci
         created_at,
         score: 0.0,
         probability: 0.0,
-        relevance: loci_recall::Relevance::default(),
+        relevance: Relevance::default(),
         parts: Parts::default(),
         distance: None,
         lexical_rank: None,
@@ -65,6 +78,7 @@ fn hit_of(id: String, text: String, metadata: Metadata, created_at: i64) -> loci
         matched_via: MatchedVia::Conditions,
         matched_words: Vec::new(),
         also_in: Vec::new(),
+        tokens: 0,
         later: None,
         metadata,
     }

@@ -371,9 +371,13 @@ mod tests {
 
     #[test]
     fn operators_become_conditions_and_the_rest_is_searched() {
-        let question =
-            Question::parse("why cap \"at 10 s\" -mongo wing:acme tag:#Ops path:docs/ since:2026-05");
-        assert_eq!(words("why cap \"at 10 s\" -mongo wing:acme"), "why cap at 10 s");
+        let question = Question::parse(
+            "why cap \"at 10 s\" -mongo wing:acme tag:#Ops path:docs/ since:2026-05",
+        );
+        assert_eq!(
+            words("why cap \"at 10 s\" -mongo wing:acme"),
+            "why cap at 10 s"
+        );
         assert_eq!(question.operators.len(), 6);
         assert_eq!(question.left_out, ["-mongo"]);
         let phrases: Vec<&str> = question.phrases.iter().map(Phrase::text).collect();
@@ -387,7 +391,12 @@ mod tests {
             "source_file",
             KeyTest::Includes("docs/".into())
         )));
-        assert!(question.selection.period.is_some_and(|period| period.since.is_some()));
+        assert!(
+            question
+                .selection
+                .period
+                .is_some_and(|period| period.since.is_some())
+        );
     }
 
     #[test]

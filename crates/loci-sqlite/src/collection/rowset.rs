@@ -460,8 +460,7 @@ impl Evaluator<'_> {
     fn read_including(&self, key: i64, part: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
         let test = KeyTest::Includes(part.to_owned());
         let mut statement = self.db.prepare_cached(STARTING_SQL)?;
-        let mut found =
-            statement.query(params![self.collection.id, key, LabelType::TEXT.0, ""])?;
+        let mut found = statement.query(params![self.collection.id, key, LabelType::TEXT.0, ""])?;
         let mut last: Option<(String, bool)> = None;
         while let Some(columns) = found.next()? {
             let Ok(value) = columns.get_ref(1)?.as_str() else {
@@ -591,10 +590,9 @@ pub(crate) fn order_sql(ordering: Ordering) -> &'static str {
 
 fn is_negative(test: &KeyTest) -> bool {
     match test {
-        KeyTest::Ne(_)
-        | KeyTest::NotIn(_)
-        | KeyTest::NotContains(_)
-        | KeyTest::NotIncludes(_) => true,
+        KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) | KeyTest::NotIncludes(_) => {
+            true
+        }
         KeyTest::Eq(_)
         | KeyTest::In(_)
         | KeyTest::Contains(_)

@@ -16,7 +16,12 @@ use super::walk::walk_where;
 /// assert_eq!(&text[spans[0].clone()], "running");
 /// ```
 pub fn matching_spans(text: &str, terms: &[&str]) -> Vec<Range<usize>> {
-    merge(term_spans(text, terms).into_iter().map(|(span, _)| span).collect())
+    merge(
+        term_spans(text, terms)
+            .into_iter()
+            .map(|(span, _)| span)
+            .collect(),
+    )
 }
 
 /// The same for each term: the byte range of a word and the position in `terms`, in the order of the

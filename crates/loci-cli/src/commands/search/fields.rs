@@ -46,10 +46,16 @@ impl FromStr for Fields {
             let known = NAMES.iter().find(|(known, _)| *known == name);
             known.map(|(_, field)| *field).ok_or_else(|| {
                 let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-                format!("`{name}` is not a field; the fields are {}", names.join(", "))
+                format!(
+                    "`{name}` is not a field; the fields are {}",
+                    names.join(", ")
+                )
             })
         };
-        text.split(':').map(field).collect::<Result<_, _>>().map(Self)
+        text.split(':')
+            .map(field)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 

@@ -162,6 +162,12 @@ fn named(name: &Nullable<String>) -> Option<&str> {
 /// Notes about the hits of an answer.
 pub(super) fn notes(answer: &Answer) -> Vec<String> {
     let mut notes = Vec::new();
+    if answer.hits.is_empty() && !answer.operators.is_empty() {
+        notes.push(format!(
+            "the question has conditions: {}",
+            answer.operators.join(" ")
+        ));
+    }
     let mut gone = answer.hits.iter().filter(|hit| hit.gone);
     if let Some(first) = gone.next() {
         let count = 1 + gone.count();
