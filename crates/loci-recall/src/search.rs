@@ -26,8 +26,10 @@ use crate::weights::CONTEXT;
 /// Maximum number of hits of a search.
 pub const MAX_HITS: usize = 1_000;
 /// Hits without a word of the question that are less probable than this are left out, unless the
-/// request has another limit.
+/// request has another limit. In a palace of less than 600 drawers they need more, up to 0.015.
 pub const MIN_PROBABILITY: f32 = 0.001;
+/// In a small palace, such a hit needs this probability divided by the number of drawers.
+const PADDING: f32 = 0.6;
 /// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// Factor by which a search goes deeper if copies of one text fill its places.
@@ -76,7 +78,8 @@ pub fn search(
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let (mut hits, others) = fold(&ranker, drawers, request);
     later::mark(run.query, &mut hits, &others, request.unasked);
-    leave_out_improbable(&mut hits, request, &mut answer.warnings);
+    let drawers = ranker.findings.drawers;
+    leave_out_improbable(&mut hits, request, drawers, &mut answer.warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
@@ -284,11 +287,22 @@ fn validate(request: &Request) -> Result<()> {
     Ok(())
 }
 
+/// The probability that a hit without a word of the question needs, in a palace of this size. In a
+/// small palace, the first ten are a large part of all drawers, and most are not about the question.
+fn least_probable(drawers: u64) -> f32 {
+    (PADDING / drawers.max(1) as f32).clamp(MIN_PROBABILITY, 15.0 * MIN_PROBABILITY)
+}
+
 /// Leaves out hits that probably do not answer the question. Without a limit in the request, a hit
 /// with a word of the question stays: if many drawers contain it, each is improbable, and results
 /// that match are never dropped.
-fn leave_out_improbable(hits: &mut Vec<Hit>, request: &Request, warnings: &mut Vec<Warning>) {
-    let limit = request.min_probability.unwrap_or(MIN_PROBABILITY);
+fn leave_out_improbable(
+    hits: &mut Vec<Hit>,
+    request: &Request,
+    drawers: u64,
+    warnings: &mut Vec<Warning>,
+) {
+    let limit = request.min_probability.unwrap_or(least_probable(drawers));
     let is_default = request.min_probability.is_none();
     let before = hits.len();
     hits.retain(|hit| {

@@ -37,6 +37,7 @@ const RUNS: &[(&str, i32)] = &[
     ("update a Alice_moved_to_Nice.", 0),
     ("pin a", 0),
     ("search where_did_Alice_move_last_week", 0),
+    ("open a", 64),
     ("why-not a where_did_Bob_stay", 0),
     ("query Alice", 0),
     ("status", 0),

@@ -62,6 +62,7 @@ mod reembed;
 mod salvaged;
 mod search;
 mod search_in;
+mod showing;
 mod support;
 mod sync;
 mod time;

@@ -196,6 +196,7 @@ fn a_hit_and_its_answer_have_all_documented_fields_and_no_other() {
         "source",
         "start_line",
         "end_line",
+        "line",
         "authored_at",
         "created_at",
         "score",
@@ -342,7 +343,6 @@ fn any_text_is_a_question() {
         "Lyon AND",
         "OR Lyon",
         "NOT Lyon",
-        "-Lyon",
         "--Lyon",
         "text:Lyon",
         "document : Lyon",
@@ -366,6 +366,11 @@ fn any_text_is_a_question() {
         assert_eq!(hit["id"], "move", "`{question}`: {answer}");
         assert!(hit["lexical_rank"].is_u64(), "`{question}`: {answer}");
     }
+    let (code, answer) = ask(&dir, &[], "-Lyon");
+    assert!(
+        code == 0 && !ids(&answer).contains(&"move".to_owned()),
+        "{answer}"
+    );
     for question in [
         "\"",
         "*",

@@ -84,9 +84,16 @@ fn place(printer: Printer, hit: &Hit) -> String {
     }
     let wing_and_room = wing_and_room(hit);
     printer.strong(match wing_and_room.as_str() {
+        "" if has_own_name(hit) => &hit.id,
         "" => "note",
         place => place,
     })
+}
+
+/// Whether somebody chose the id, so that it says something.
+fn has_own_name(hit: &Hit) -> bool {
+    let is_part_of_uuid = |c: char| c.is_ascii_hexdigit() || c == '-';
+    hit.id.len() != 36 || !hit.id.chars().all(is_part_of_uuid)
 }
 
 fn wing_and_room(hit: &Hit) -> String {
@@ -121,7 +128,8 @@ fn known(printer: Printer, hit: &Hit, origin: HitOrigin, columns: usize) -> Stri
     }
     parts.push(hit.date.clone());
     // The id of a hit in files exists only in the cache.
-    if origin == HitOrigin::Palace {
+    let is_place = has_own_line && place.is_empty() && has_own_name(hit);
+    if origin == HitOrigin::Palace && !is_place {
         parts.push(printer.name(&hit.id));
     }
     if hit.cut {
