@@ -26,7 +26,7 @@ use crate::weights::CONTEXT;
 /// Maximum number of hits of a search.
 pub const MAX_HITS: usize = 1_000;
 /// Hits without a word of the question that are less probable than this are left out, unless the
-/// request has another limit. In a palace of less than 600 drawers they need more, up to 0.015.
+/// request has another limit. In a palace of less than 600 drawers they need more, up to 0.02.
 pub const MIN_PROBABILITY: f32 = 0.001;
 /// In a small palace, such a hit needs this probability divided by the number of drawers.
 const PADDING: f32 = 0.6;
@@ -290,7 +290,7 @@ fn validate(request: &Request) -> Result<()> {
 /// The probability that a hit without a word of the question needs, in a palace of this size. In a
 /// small palace, the first ten are a large part of all drawers, and most are not about the question.
 fn least_probable(drawers: u64) -> f32 {
-    (PADDING / drawers.max(1) as f32).clamp(MIN_PROBABILITY, 15.0 * MIN_PROBABILITY)
+    (PADDING / drawers.max(1) as f32).clamp(MIN_PROBABILITY, 20.0 * MIN_PROBABILITY)
 }
 
 /// Leaves out hits that probably do not answer the question. Without a limit in the request, a hit

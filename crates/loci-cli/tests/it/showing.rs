@@ -2,6 +2,7 @@
 //! hits that can be opened.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -12,10 +13,16 @@ use crate::support::{Dir, Ran, texts};
 fn mined(files: &[(&str, String)]) -> Dir {
     let dir = Dir::new();
     for (name, text) in files {
-        dir.write(&format!("notes/{name}"), text);
+        write(&dir, &format!("notes/{name}"), text);
     }
     mine(&dir);
     dir
+}
+
+/// Writes a file and creates its folder.
+fn write(dir: &Dir, name: &str, text: &str) -> PathBuf {
+    std::fs::create_dir_all(dir.path(name).parent().unwrap()).unwrap();
+    dir.write(name, text)
 }
 
 fn mine(dir: &Dir) {
@@ -131,9 +138,10 @@ fn a_format_prints_a_line_per_hit_for_editors() {
 
 /// An editor that records its arguments.
 fn editor(dir: &Dir) -> String {
-    let script = dir.write(
+    let script = write(
+        dir,
         "bin/vim",
-        format!(
+        &format!(
             "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n",
             dir.path("opened").display()
         ),
@@ -222,7 +230,7 @@ fn the_beginning_of_an_id_stands_for_the_id_if_it_is_not_ambiguous() {
     // A whole id is never taken for the beginning of another one.
     assert_eq!(text("deploy"), "three");
     let refused = dir.error(2, &["get", "deploy-"]);
-    let message = refused["error"]["message"].as_str().unwrap();
+    let message = refused["message"].as_str().unwrap();
     assert!(message.contains("`deploy-api`, `deploy-web`"), "{message}");
     // Less than four characters are too easily a mistake.
     dir.json(1, &["get", "res"]);
@@ -351,7 +359,8 @@ fn the_passage_of_a_file_that_is_gone_is_marked_and_a_living_copy_comes_first() 
     std::fs::remove_file(dir.path("notes/old.md")).unwrap();
     dir.write("notes/new.md", text("10 s"));
     std::fs::remove_file(dir.path("notes/deleted.md")).unwrap();
-    dir.write(
+    write(
+        &dir,
         "notes/lamps/copy.md",
         "# Lamp\n\nThe lamp is lit at dusk.\n",
     );
