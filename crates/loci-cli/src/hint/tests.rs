@@ -8,7 +8,7 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 61] = [
+const CODES: [&str; 63] = [
     "another_metric",
     "blank_query",
     "budget_cut",
@@ -23,6 +23,7 @@ const CODES: [&str; 61] = [
     "damaged_relation",
     "damaged_row",
     "differing",
+    "drawers_left_out",
     "drift",
     "duplicates_unknown",
     "earlier_table",
@@ -64,6 +65,7 @@ const CODES: [&str; 61] = [
     "spelling",
     "stand_in",
     "stop_words",
+    "text_cut",
     "truth_went_back",
     "unknown_embedder",
     "unknown_place",
