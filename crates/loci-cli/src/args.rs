@@ -143,7 +143,7 @@ pub(crate) enum Command {
     /// Change the text or metadata of a drawer
     #[command(after_help = UPDATE)]
     Update(UpdateArguments),
-    /// Pin drawers, so that a wake-up tells them first; without ids, list the pinned ones
+    /// Pin drawers, so that they come first in a wake-up; without ids, list the pinned ones
     #[command(after_help = PIN)]
     Pin(PinArguments),
     /// Delete drawers, and their text from every file of the palace
@@ -300,7 +300,7 @@ pub(crate) struct AddArguments {
     /// Metadata as a flat JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<String>,
-    /// Pin the drawer, so that a wake-up tells it first
+    /// Pin the drawer, so that it comes first in a wake-up
     #[arg(long)]
     pub(crate) pin: bool,
     /// Vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
@@ -541,7 +541,7 @@ pub(crate) enum BenchCommand {
     /// everyday prompts
     #[command(after_help = BENCH)]
     Hooks(BenchHooksArguments),
-    /// Measure what a wake-up tells about invented projects
+    /// Measure what a wake-up contains for invented projects
     #[command(after_help = BENCH_WAKE_UP)]
     WakeUp(BenchWakeUpArguments),
 }

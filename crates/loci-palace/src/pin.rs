@@ -1,4 +1,4 @@
-//! The verb `pin`: pins drawers, so that a wake-up tells them first, and takes pins off.
+//! The verb `pin`: pins drawers, so that they come first in a wake-up, and takes pins off.
 //!
 //! A pin is the metadata `pinned` with the value true. Mining never sets or removes it, so it stays
 //! while the text of the drawer stays.

@@ -228,7 +228,7 @@ pub struct HitDetails {
     pub parts: Parts,
     /// Tokens of the text.
     pub tokens: usize,
-    /// Whether it is worth telling to somebody who did not ask.
+    /// How relevant it is to somebody who did not ask.
     #[serde(skip)]
     #[schemars(skip)]
     pub relevance: Relevance,

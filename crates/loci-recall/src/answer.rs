@@ -97,7 +97,7 @@ pub struct Hit {
     pub score: f32,
     /// How likely it is that this drawer answers the question, between 0 and 1.
     pub probability: f32,
-    /// Whether it is worth telling to somebody who did not ask.
+    /// How relevant it is to somebody who did not ask.
     pub relevance: Relevance,
     /// The parts of the score.
     pub parts: Parts,

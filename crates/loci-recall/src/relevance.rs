@@ -1,5 +1,5 @@
 //! How relevant a drawer is to a text that asks nothing of memory, such as the prompt of a coding
-//! agent. Telling something unasked needs more certainty than answering a question: one wrong
+//! agent. Adding something unasked needs more certainty than answering a question: one wrong
 //! memory costs more than ten missing ones.
 //!
 //! The probability of [`crate::probability`] says whether the palace has the answer, given that the

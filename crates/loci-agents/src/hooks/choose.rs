@@ -144,8 +144,8 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
         });
     }
     // Other projects are of interest only if this one has nothing to say.
-    let is_told = |one: &Candidate| one.elsewhere.is_none() && one.is_relevant();
-    if candidates.iter().any(is_told) {
+    let is_relevant_here = |one: &Candidate| one.elsewhere.is_none() && one.is_relevant();
+    if candidates.iter().any(is_relevant_here) {
         candidates.retain(|one| one.elsewhere.is_none());
     }
     candidates.sort_by(|one, other| {

@@ -25,7 +25,7 @@ pub(super) struct Occurrence {
     pub(super) hit: Hit,
     /// Where the error is in its text: whole lines.
     pub(super) error: Range<usize>,
-    /// What followed, if it tells a fix, and the id of the drawer that tells it.
+    /// The fix that followed, if there is one, and the id of its drawer.
     pub(super) fix: Option<(Fix, String)>,
 }
 
@@ -129,9 +129,9 @@ fn followed(palace: &Palace, signature: &Signature, hit: Hit) -> Result<Occurren
     };
     let fix = aftermath.fix().and_then(|fix| {
         let number = fix.drawer.checked_sub(1);
-        let told_in = number.and_then(|number| following.get(number));
-        let text = told_in.map_or(&hit.text, |told_in| &told_in.document);
-        let id = told_in.map_or(&hit.id, |told_in| &told_in.id).clone();
+        let drawer = number.and_then(|number| following.get(number));
+        let text = drawer.map_or(&hit.text, |drawer| &drawer.document);
+        let id = drawer.map_or(&hit.id, |drawer| &drawer.id).clone();
         let is_trusted =
             instruction_like(text).is_empty() && instruction_like(&fix.text).is_empty();
         is_trusted.then_some((fix, id))

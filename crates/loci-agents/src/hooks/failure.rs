@@ -1,4 +1,4 @@
-//! After a tool failed, tells where the same error was seen before and what followed it, if it was
+//! After a tool failed, reports where the same error was seen before and what followed it, if it was
 //! clearly seen before. Each error is mentioned once per session.
 
 use loci_palace::{
@@ -77,7 +77,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     }
     let title = palace.title_of(DEFAULT_COLLECTION, &seen.hit.metadata)?;
     let folder = input.folder(call.harness).unwrap_or_default();
-    let told = tell(&seen, title.as_deref(), &folder);
+    let injection = compose(&seen, title.as_deref(), &folder);
     let masked = palace.masked(
         beginning(signature.line(), LOGGED),
         &mut MaskTally::default(),
@@ -87,7 +87,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         input.session(),
         &masked,
         &wing,
-        &told,
+        &injection,
     );
     // The log is for people. If it cannot be written, the failure is answered all the same.
     if let Err(error) = log::append(&call.state_dir(), &entry) {
@@ -97,12 +97,12 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         Some(_) => "mentioned an earlier occurrence and what followed it",
         None => "mentioned an earlier occurrence",
     };
-    Ok((HookOutput::Context(told.text), Outcome::done(note)))
+    Ok((HookOutput::Context(injection.text), Outcome::done(note)))
 }
 
-/// Tells where the error was seen before, the lines around it, and what followed. Without a fix, it
-/// only tells where.
-fn tell(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
+/// Composes the answer: where the error was seen before, the lines around it, and what followed.
+/// Without a fix, it only names the place.
+fn compose(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
     let hit = &seen.hit;
     let before = hit.text.get(..seen.error.start).unwrap_or_default();
     let day = hit.metadata.authored_at().map(date_of).unwrap_or_default();
@@ -122,7 +122,7 @@ fn tell(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
         later: None,
         text: text.to_owned(),
     };
-    let Some((fix, told_in)) = &seen.fix else {
+    let Some((fix, fix_drawer)) = &seen.fix else {
         let id = quoted_unless_plain(&hit.id);
         return Injection {
             text: format!("Loci: the same error was seen before: {place} (drawer {id})."),
@@ -143,11 +143,11 @@ fn tell(seen: &Occurrence, title: Option<&str>, folder: &str) -> Injection {
     // A fix in the line of the error is shown once.
     if !lines.contains(&followed) {
         text.push('\n');
-        text.push_str(&fence.recalled(&format!("drawer {told_in}, what followed"), &followed));
+        text.push_str(&fence.recalled(&format!("drawer {fix_drawer}, what followed"), &followed));
     }
     let mut passages = vec![passage(&hit.id, &lines)];
-    if *told_in != hit.id {
-        passages.push(passage(told_in, &followed));
+    if *fix_drawer != hit.id {
+        passages.push(passage(fix_drawer, &followed));
     }
     Injection { text, passages }
 }

@@ -1,4 +1,4 @@
-//! Chooses, from what was said after an error, the part that tells how it was solved: a statement of
+//! Chooses, from what was said after an error, the part that shows how it was solved: a statement of
 //! the cause or the solution, and the command or change before it. Plans, failed attempts and
 //! repetitions of the error do not count.
 
@@ -14,7 +14,7 @@ const MAX_STATEMENT: usize = 360;
 const MAX_CHANGE: usize = 240;
 /// A statement is less probably about the error, the more parts lie between.
 const DISTANCE: f32 = 0.06;
-/// The least score of a statement that tells a fix.
+/// The least score of a statement of a fix.
 const LEAST: f32 = 1.0;
 
 /// Who speaks in a part of a conversation.
@@ -113,7 +113,7 @@ struct Later<'a> {
 }
 
 impl Aftermath<'_> {
-    /// Returns what followed the error, if it tells a fix.
+    /// Returns what followed the error, if it contains a fix.
     pub(super) fn fix(&self) -> Option<Fix> {
         let later = self.later();
         let mut best: Option<(f32, usize, std::ops::Range<usize>)> = None;
@@ -123,7 +123,7 @@ impl Aftermath<'_> {
             }
             let text = one.part.text;
             let read = text.get(..floor(text, MAX_PART_BYTES)).unwrap_or_default();
-            // Most parts tell nothing, and then their sentences need not be looked at.
+            // Most parts contain no statement, and then their sentences need not be looked at.
             let lower = read.to_lowercase();
             if !has_any(&lower, &SOLUTION) && !has_any(&lower, &CAUSE) {
                 continue;
@@ -140,7 +140,7 @@ impl Aftermath<'_> {
             }
         }
         match best {
-            Some((score, at, sentence)) => self.told(&later, score, at, sentence),
+            Some((score, at, sentence)) => self.fix_at(&later, score, at, sentence),
             None => self.succeeded(&later),
         }
     }
@@ -180,7 +180,7 @@ impl Aftermath<'_> {
     }
 
     /// The statement, with the change before it.
-    fn told(
+    fn fix_at(
         &self,
         later: &[Later<'_>],
         score: f32,
@@ -270,7 +270,7 @@ fn call_in_short(part: &Part<'_>) -> String {
     )
 }
 
-/// How clearly a sentence tells a cause or a solution.
+/// How clearly a sentence states a cause or a solution.
 fn score_of(sentence: &str) -> f32 {
     let lower = sentence.to_lowercase();
     let has = |words: &[&str]| has_any(&lower, words);

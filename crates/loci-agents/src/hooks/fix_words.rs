@@ -1,7 +1,7 @@
 //! The words by which a solution, a cause, a plan or a failed attempt is recognised. Each is in lower
 //! case and matches at the beginning of a word.
 
-/// Words that tell a solution.
+/// Words that state a solution.
 pub(super) const SOLUTION: [&str; 44] = [
     "fixed by",
     "fixed it",
@@ -49,7 +49,7 @@ pub(super) const SOLUTION: [&str; 44] = [
     "解決",
 ];
 
-/// Words that tell a cause.
+/// Words that state a cause.
 pub(super) const CAUSE: [&str; 32] = [
     "root cause",
     "the cause",
@@ -115,7 +115,7 @@ pub(super) const PLAN: [&str; 26] = [
     "也许",
 ];
 
-/// Words that tell that an attempt failed.
+/// Words that state that an attempt failed.
 pub(super) const FAILED: [&str; 26] = [
     "not fixed",
     "isn't fixed",

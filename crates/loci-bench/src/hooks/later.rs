@@ -27,7 +27,7 @@ pub(super) enum Truth<'a> {
 }
 
 impl Truth<'_> {
-    /// Whether the later drawer replaces the earlier one. `None` if that cannot be told.
+    /// Whether the later drawer replaces the earlier one. `None` if that is unknown.
     fn replaces(self, earlier: &Hit, later: &Hit) -> Option<bool> {
         match self {
             Self::Pair(pair) => {
