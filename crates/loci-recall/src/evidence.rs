@@ -151,11 +151,12 @@ pub struct Findings {
     pub near: usize,
     /// Whether the question contains only stop words.
     pub only_stop_words: bool,
-    /// Drawers of the whole palace.
+    /// Drawers of the whole palace. Rarity is counted over it.
     pub drawers: u64,
     /// Mean number of terms of a drawer of the collection.
     pub mean_length: f32,
-    /// Number of drawers that match the selection.
+    /// Number of drawers that match the selection. The candidates compete among these, so the
+    /// ranking and the probabilities depend on it, not on the size of the palace.
     pub in_scope: u64,
     /// Vectors of other spaces than those that were searched.
     pub not_compared: u64,

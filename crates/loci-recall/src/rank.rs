@@ -162,7 +162,7 @@ impl Ranker {
     pub(crate) fn calibration(&self) -> Calibration {
         Calibration::new(
             &self.ranked,
-            self.findings.drawers,
+            self.findings.in_scope,
             self.criteria.by_meaning,
         )
     }
@@ -171,7 +171,7 @@ impl Ranker {
     /// positions.
     pub(crate) fn keep_all(&mut self, findings: &Findings) -> Vec<usize> {
         let scorer = Scorer::new(findings, &self.criteria.asked);
-        let model = Model::for_palace(findings.drawers);
+        let model = Model::for_palace(findings.in_scope);
         self.full = findings.evidence.iter().any(|evidence| {
             let reached = |placed: Option<Placed>, depth: usize| {
                 placed.is_some_and(|placed| placed.rank >= depth)
@@ -243,7 +243,7 @@ impl Judge for Ranker {
     }
 
     fn narrow(&mut self, findings: &Findings) -> Vec<usize> {
-        let model = Model::for_palace(findings.drawers);
+        let model = Model::for_palace(findings.in_scope);
         let mut ranked = std::mem::take(&mut self.ranked);
         let before = ranked.len();
         ranked.retain(|ranked| {
@@ -297,7 +297,7 @@ impl Judge for Ranker {
             }
             set_leads(&mut self.ranked, Feature::Tokens, Feature::TokensLead);
             set_cosine_leads(&mut self.ranked);
-            let model = Model::for_palace(findings.drawers);
+            let model = Model::for_palace(findings.in_scope);
             for ranked in &mut self.ranked {
                 ranked.score_by(model);
             }
@@ -331,7 +331,7 @@ impl Judge for Ranker {
     }
 
     fn order(&mut self, findings: &Findings, mut drawers: Vec<Recalled>) -> Vec<Recalled> {
-        let model = Model::for_palace(findings.drawers);
+        let model = Model::for_palace(findings.in_scope);
         let windows = Windows::new(findings);
         let texts: HashMap<u64, &str> = drawers
             .iter()

@@ -10,9 +10,11 @@
 //! The weights depend on the size of the palace, because a large palace contains something like
 //! every prompt. `cargo xtask fit-hooks` fits them from the details of `loci bench hooks`.
 
+use loci_core::Recalled;
 use loci_embed::StaticEmbedder;
+use loci_text::matching_spans;
 
-use crate::everyday::is_everyday;
+use crate::everyday::{is_everyday, is_function_word};
 use crate::evidence::Origin;
 use crate::feature::Feature;
 use crate::probability::Calibration;
@@ -80,6 +82,8 @@ struct Word {
     is_everyday: bool,
     /// The terms that stand for it.
     terms: Vec<usize>,
+    /// The first of them as it is stored.
+    stored: String,
 }
 
 impl Word {
@@ -114,22 +118,33 @@ impl Relevances {
             } else {
                 names.push(&term.word);
                 words.push(Word {
-                    rarity: rarity_of(&term.word),
+                    rarity: if is_function_word(&term.word) {
+                        0.0
+                    } else {
+                        rarity_of(&term.word)
+                    },
                     is_everyday: is_everyday(&term.word),
                     terms: vec![at],
+                    stored: term.term.clone(),
                 });
             }
         }
         Self {
             words,
             answered: logit(calibration.of_any()),
-            drawers: ranker.findings.drawers,
+            drawers: ranker.findings.in_scope,
         }
     }
 
-    /// The relevance of a hit.
-    pub(crate) fn of(&self, ranked: &Ranked) -> Relevance {
-        let contains = |word: &&Word| word.terms.iter().any(|term| ranked.terms.contains(term));
+    /// The relevance of a hit. The title of a conversation says nothing about a single exchange, so
+    /// only words of the text count there.
+    pub(crate) fn of(&self, ranked: &Ranked, drawer: &Recalled) -> Relevance {
+        let is_spoken = drawer.metadata.get("exchange").is_some();
+        let in_text = |word: &Word| !matching_spans(&drawer.document, &[&word.stored]).is_empty();
+        let contains = |word: &&Word| {
+            let is_found = word.terms.iter().any(|term| ranked.terms.contains(term));
+            is_found && (!is_spoken || in_text(word))
+        };
         let all: f32 = self.words.iter().map(|word| word.rarity).sum();
         let contained: Vec<&Word> = self.words.iter().filter(contains).collect();
         // Everyday words alone do not make a drawer relevant.

@@ -30,6 +30,8 @@ pub const MAX_HITS: usize = 1_000;
 pub const MIN_PROBABILITY: f32 = 0.001;
 /// In a small palace, such a hit needs this probability divided by the number of drawers.
 const PADDING: f32 = 0.6;
+/// The highest limit, in the smallest palaces.
+const MOST_IMPROBABLE: f32 = 0.02;
 /// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// Factor by which a search goes deeper if copies of one text fill its places.
@@ -78,7 +80,7 @@ pub fn search(
     say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let (mut hits, others) = fold(&ranker, drawers, request);
     later::mark(run.query, &mut hits, &others, request.unasked);
-    let drawers = ranker.findings.drawers;
+    let drawers = ranker.findings.in_scope;
     leave_out_improbable(&mut hits, request, drawers, &mut answer.warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
@@ -290,7 +292,8 @@ fn validate(request: &Request) -> Result<()> {
 /// The probability that a hit without a word of the question needs, in a palace of this size. In a
 /// small palace, the first ten are a large part of all drawers, and most are not about the question.
 fn least_probable(drawers: u64) -> f32 {
-    (PADDING / drawers.max(1) as f32).clamp(MIN_PROBABILITY, 20.0 * MIN_PROBABILITY)
+    let limit = (PADDING / drawers.max(1) as f32).clamp(MIN_PROBABILITY, MOST_IMPROBABLE);
+    (limit * 1_000.0).round() / 1_000.0
 }
 
 /// Leaves out hits that probably do not answer the question. Without a limit in the request, a hit
@@ -302,7 +305,13 @@ fn leave_out_improbable(
     drawers: u64,
     warnings: &mut Vec<Warning>,
 ) {
-    let limit = request.min_probability.unwrap_or(least_probable(drawers));
+    // A search with a filter asks what is there.
+    let least = if request.selection.is_all() {
+        least_probable(drawers)
+    } else {
+        MIN_PROBABILITY
+    };
+    let limit = request.min_probability.unwrap_or(least);
     let is_default = request.min_probability.is_none();
     let before = hits.len();
     hits.retain(|hit| {
@@ -392,6 +401,7 @@ fn hit(
     relevances: &Relevances,
 ) -> Hit {
     let probability = calibration.of(ranked.parts.score());
+    let relevance = relevances.of(ranked, &drawer);
     let mut matched_words: Vec<String> = Vec::new();
     for term in ranked
         .terms
@@ -415,7 +425,7 @@ fn hit(
         created_at: drawer.created_at,
         score: ranked.parts.score(),
         probability,
-        relevance: relevances.of(ranked),
+        relevance,
         parts: ranked.parts,
         distance: ranked.distance,
         lexical_rank: ranked.lexical_rank,

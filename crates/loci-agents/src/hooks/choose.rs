@@ -1,14 +1,13 @@
 //! Chooses the drawers that are worth adding to a prompt. Nobody asked for them, so a drawer must be
 //! more relevant than the hit of a search: one wrong memory costs more than ten missing ones.
 //!
-//! Only words are searched, because opening the vectors would take longer than a hook may. A filter
-//! by wing would, too. The search therefore takes the best of all drawers. If none of them belongs
-//! to the project, its newest drawers are searched as well.
+//! Only words are searched, because opening the vectors would take longer than a hook may. The first
+//! search takes the best of all drawers. If some of them belong to other projects, the project is
+//! searched by itself as well: how relevant a drawer is depends on how many others it competes with.
 
 use loci_palace::search::{self, Hit};
 use loci_palace::{
-    DEFAULT_COLLECTION, Date, ErrorKind, Filter, Include, KeyTest, Palace, Result, Selection,
-    rarity_of,
+    DEFAULT_COLLECTION, Date, ErrorKind, Filter, Palace, Result, Selection, rarity_of,
 };
 
 use super::excerpt::beginning;
@@ -24,8 +23,6 @@ const MIN_LIKELIHOOD: f32 = 0.2;
 const CONSIDERED: usize = 8;
 /// How many drawers of all projects are searched for.
 const SEARCHED: usize = 40;
-/// How many of the newest drawers of the project are searched.
-const NEWEST: usize = 200;
 /// How much of a prompt is read. Long pasted text is not the question.
 const READ_BYTES: usize = 600;
 /// How many words of a prompt are searched for: the rarest ones. A word that occurs in most drawers
@@ -114,12 +111,14 @@ pub fn choose(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Candidate>> {
             .is_some_and(|here| here != wing)
             .then(|| wing.clone())
     };
-    let is_foreign = |hit: &Hit| is_own(hit) || elsewhere(hit).is_some();
-    let is_crowded = everywhere.len() == SEARCHED && everywhere.iter().all(is_foreign);
-    let here = if is_crowded {
-        newest(palace, prompt)?
-    } else {
-        Vec::new()
+    // Beside drawers of other projects, those of this one would seem less relevant than they are.
+    let here = match prompt.wing {
+        Some(wing) if everywhere.iter().any(|hit| elsewhere(hit).is_some()) => find(
+            palace,
+            prompt,
+            Selection::matching(Filter::eq("wing", wing)),
+        )?,
+        _ => Vec::new(),
     };
     let mut candidates: Vec<Candidate> = Vec::new();
     for hit in here.into_iter().chain(everywhere) {
@@ -209,24 +208,6 @@ fn find(palace: &Palace, prompt: &Prompt<'_>, selection: Selection) -> Result<Ve
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         found => Ok(found?.hits),
     }
-}
-
-/// Searches the newest drawers of the project.
-fn newest(palace: &Palace, prompt: &Prompt<'_>) -> Result<Vec<Hit>> {
-    let Some(wing) = prompt.wing else {
-        return Ok(Vec::new());
-    };
-    let here = Filter::Key {
-        key: "wing".into(),
-        test: KeyTest::Eq(wing.into()),
-    };
-    // The verb `list` also counts all drawers of the selection, which takes too long for a hook.
-    let collection = palace.collection(DEFAULT_COLLECTION, false)?;
-    let found = collection.get_recent(NEWEST, &Selection::matching(here), Include::NONE)?;
-    if found.ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    find(palace, prompt, Selection::ids(found.ids))
 }
 
 /// The part of a prompt that is searched for: all of it, or the rarest words if there are many.

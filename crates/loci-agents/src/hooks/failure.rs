@@ -73,7 +73,9 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         return nothing("the error is not in memory");
     };
     if !session.record(&[], Some(&key)) {
-        return nothing("the state of the session could not be written");
+        return nothing(
+            "the state of the session could not be written, or another hook was faster",
+        );
     }
     let title = palace.title_of(DEFAULT_COLLECTION, &seen.hit.metadata)?;
     let folder = input.folder(call.harness).unwrap_or_default();

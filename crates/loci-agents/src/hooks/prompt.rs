@@ -66,7 +66,9 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
         return nothing("the session already has what is relevant, or no passage fits the limit");
     };
     if !session.record(&injection.drawers(), None) {
-        return nothing("the state of the session could not be written");
+        return nothing(
+            "the state of the session could not be written, or another hook was faster",
+        );
     }
     // A secret in the prompt does not belong into the log. It is masked before the prompt is cut,
     // because a part of a secret is not recognised.

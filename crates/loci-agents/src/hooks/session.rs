@@ -44,13 +44,18 @@ impl Session {
         let _ = std::fs::remove_file(self.state_dir.path(&self.name));
     }
 
-    /// Records what is about to be output. Returns `false` if that fails; then it should not be
-    /// output.
+    /// Records what is about to be output. Returns `false` if that fails, or if another hook of the
+    /// session has output some of it meanwhile; then it should not be output.
     pub(super) fn record(&self, drawers: &[String], failure: Option<&str>) -> bool {
         let Some(_held) = lock::short_lock(&self.state_dir) else {
             return false;
         };
         let mut remembered = self.remembered();
+        let is_repeated = drawers.iter().any(|id| remembered.has_drawer(id))
+            || failure.is_some_and(|signature| remembered.has_failure(signature));
+        if is_repeated {
+            return false;
+        }
         remembered.drawers.extend_from_slice(drawers);
         remembered.failures.extend(failure.map(str::to_owned));
         keep_last(&mut remembered.drawers);

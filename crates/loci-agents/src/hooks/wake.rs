@@ -1,6 +1,8 @@
 //! At the start of a session, outputs what its agent should know of this project.
 
-use loci_palace::{Result, wake_up};
+use std::collections::BTreeSet;
+
+use loci_palace::{DEFAULT_COLLECTION, Palace, Result, get, wake_up};
 
 use super::answer::HookOutput;
 use super::input::Input;
@@ -36,11 +38,28 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     if woken.text.trim().is_empty() {
         return nothing("nothing to add");
     }
-    session.record(&woken.drawers, None);
+    session.record(&shown_whole(&palace, &woken)?, None);
     let note = format!(
         "added {} drawer(s), {} tokens",
         woken.drawers.len(),
         woken.tokens
     );
     Ok((HookOutput::Context(woken.text), Outcome::done(note)))
+}
+
+/// The drawers that the wake-up shows whole. The rest of the others may be of use later.
+fn shown_whole(palace: &Palace, woken: &wake_up::Answer) -> Result<Vec<String>> {
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = spaced(&woken.text);
+    let ids: BTreeSet<String> = woken.drawers.iter().cloned().collect();
+    let found = palace.get(&get::Request {
+        ids: ids.into_iter().collect(),
+        collection: Some(DEFAULT_COLLECTION.to_owned()),
+        ..get::Request::default()
+    })?;
+    let whole = found
+        .drawers
+        .into_iter()
+        .filter(|drawer| shown.contains(&spaced(&drawer.text)));
+    Ok(whole.map(|drawer| drawer.id).collect())
 }

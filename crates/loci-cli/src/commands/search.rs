@@ -161,7 +161,7 @@ fn available(printer: Printer, scope: &Scope) -> String {
             let _ = write!(
                 text,
                 "\n  {name}: {}",
-                printer.stored_line(&shown.join(", "), 70)
+                printer.stored_line(&shown.join(", "), printer.columns().saturating_sub(10))
             );
         }
     }

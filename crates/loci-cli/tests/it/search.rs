@@ -457,7 +457,7 @@ fn a_question_of_a_megabyte_is_answered_quickly_with_a_warning() {
         ("many words", format!("Lyon {distinct}"), true),
     ] {
         let since = Instant::now();
-        let answer = asked_by_pipe(&dir, input.as_bytes(), 0);
+        let answer = asked_by_pipe(&dir, input.as_bytes(), i32::from(!wanted));
         assert!(
             since.elapsed() < Duration::from_secs(5),
             "{what}: {:?}",
@@ -876,7 +876,7 @@ fn in_a_palace_without_vectors_a_search_says_that_only_words_were_searched() {
 fn drawers_without_a_vector_beside_drawers_with_one_are_counted_in_a_warning() {
     let dir = with_words_only(&[("sleep", "The physician recommended more sleep")]);
     dir.json(0, &["add", "A thing about dogs", "--id", "dog"]);
-    let answer = dir.json(0, &["search", "what did the doctor advise"]);
+    let answer = dir.json(1, &["search", "what did the doctor advise"]);
     let said = answer["warnings"].to_string();
     assert!(said.contains('1') && said.contains("vector"), "{answer}");
 }
@@ -988,9 +988,15 @@ fn an_unrelated_question_is_probably_not_in_memory_and_a_fitting_one_is() {
         "guitar chords for wonderwall",
         "capital of Mongolia",
     ] {
-        let answer = dir.json(0, &["search", question]);
+        let answer = dir.json(1, &["search", question]);
         assert_eq!(answer["verdict"]["likely"], false, "{question}");
-        let human = dir.run(&["search", question]).ok();
+        assert!(
+            codes(&answer).contains(&"min_probability".to_owned()),
+            "{answer}"
+        );
+        let human = dir
+            .run(&["search", question, "--min-probability", "0"])
+            .ok();
         assert!(
             human
                 .stdout

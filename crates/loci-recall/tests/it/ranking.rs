@@ -378,10 +378,7 @@ fn improbable_hits_are_left_out_by_default_and_counted_but_not_those_with_a_word
     assert_eq!(ids(&answer), ["shed"]);
     assert_eq!(
         answer.warnings,
-        [loci_core::Warning::min_probability(
-            2,
-            loci_recall::MIN_PROBABILITY
-        )]
+        [loci_core::Warning::min_probability(2, 0.02)]
     );
     // Many drawers contain the word, so each is an improbable answer.
     let texts: Vec<(String, String)> = (0..300)

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Scene, exchange, make_project};
 use crate::mine::put;
+use crate::support::lines;
 
 /// Drawers of an ordinary project: files that contain the words of everyday prompts, and a
 /// conversation with a decision.
@@ -219,4 +220,100 @@ fn a_secret_in_a_prompt_is_masked_in_the_log() {
         text.contains("Why did Marta") && !text.contains(&secret),
         "{text}"
     );
+}
+
+/// In a palace with thousands of drawers of another project, nothing of this one was relevant
+/// enough, because a drawer needs more in a large palace.
+#[test]
+fn drawers_of_another_project_do_not_hide_those_of_this_one() {
+    let scene = Scene::new();
+    let team = "# Team\n\nPriya Nair is on leave until September, and Tom covers the mobile app.\n";
+    std::fs::write(scene.project().join("team.md"), team).unwrap();
+    let folder = scene.project();
+    scene.dir.run(&["mine", folder.to_str().unwrap()]).ok();
+    let records = (0..6_000).map(|n| {
+        let text = format!("Minutes {n}: somebody fills in the form of room {n} for the leave.");
+        json!({"id": format!("m{n}"), "document": text, "metadata": {"wing": "elsewhere"}})
+    });
+    let file = scene.dir.write("in.jsonl", lines(records));
+    scene
+        .dir
+        .run(&["import", "jsonl", file.to_str().unwrap()])
+        .ok();
+    let added = scene.prompt("s", "who fills in for Priya while she is on leave?");
+    assert!(added.is_some_and(|added| added.contains("Tom covers")));
+}
+
+/// The words of a session's title are searched with each of its exchanges, so a question with them
+/// got exchanges about lunch.
+#[test]
+fn words_of_a_title_do_not_make_an_exchange_relevant() {
+    let scene = Scene::new();
+    let folder = scene.project();
+    let title = json!({"type": "summary", "summary": "Gull migration plan", "leafUuid": "x"});
+    let about = exchange(
+        &folder,
+        1,
+        "What are the steps of the gull migration?",
+        "First the nests are counted, then the rings are read.",
+    );
+    let lunch = exchange(&folder, 3, "What is for lunch?", "I cannot know that.");
+    let talk = put(
+        &scene.dir,
+        "talks/gulls.jsonl",
+        format!("{title}\n{about}{lunch}"),
+    );
+    scene.dir.run(&["mine", talk.to_str().unwrap()]).ok();
+    let added = scene
+        .prompt("s", "what were the steps of the gull migration?")
+        .unwrap();
+    assert!(added.contains("nests are counted"), "{added}");
+    assert!(!added.contains("lunch"), "{added}");
+}
+
+/// The table of the embedder is English, so words such as "der" counted as rare.
+#[test]
+fn function_words_of_other_languages_do_not_make_a_drawer_relevant() {
+    let scene = Scene::new();
+    let notes = "# Notizen\n\nIm Lager 4 darf nicht gestapelt werden, weil der Boden schwach ist.\n\n\
+        La remise pour les écoles est de quinze pour cent.\n\n\
+        Ключи от серверной лежат у охраны.\n";
+    std::fs::write(scene.project().join("notes.md"), notes).unwrap();
+    let folder = scene.project();
+    scene.dir.run(&["mine", folder.to_str().unwrap()]).ok();
+    for prompt in [
+        "warum ist der Build rot?",
+        "ist das so richtig?",
+        "la page est vide",
+        "где лежат логи?",
+    ] {
+        assert_eq!(scene.prompt(prompt, prompt), None, "{prompt}");
+    }
+    assert!(
+        scene
+            .prompt("s", "warum darf im Lager 4 nicht gestapelt werden?")
+            .is_some()
+    );
+}
+
+/// A wake-up prints one sentence of an exchange. The rest of the exchange was withheld from every
+/// prompt of the session.
+#[test]
+fn a_wake_up_withholds_only_drawers_that_it_shows_whole() {
+    let scene = Scene::new();
+    let folder = scene.project();
+    let talk = exchange(
+        &folder,
+        1,
+        "We decided to use an expression index for the customer search. How fast is it?",
+        "The median went from 2.3 seconds to 80 milliseconds with pg_trgm.",
+    );
+    let talk = put(&scene.dir, "talks/search.jsonl", talk);
+    scene.dir.run(&["mine", talk.to_str().unwrap()]).ok();
+    let start = json!({"session_id": "s", "cwd": folder, "source": "startup"});
+    let woken = super::context(&scene.hook("SessionStart", &start).unwrap());
+    assert!(woken.contains("expression index"), "{woken}");
+    assert!(!woken.contains("pg_trgm"), "{woken}");
+    let added = scene.prompt("s", "how fast was the customer search with pg_trgm?");
+    assert!(added.is_some_and(|added| added.contains("80 milliseconds")));
 }
