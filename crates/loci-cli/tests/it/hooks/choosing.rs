@@ -285,7 +285,7 @@ fn function_words_of_other_languages_do_not_make_a_drawer_relevant() {
         "warum ist der Build rot?",
         "ist das so richtig?",
         "la page est vide",
-        "где лежат логи?",
+        "почему это так и что с этим?",
     ] {
         assert_eq!(scene.prompt(prompt, prompt), None, "{prompt}");
     }
