@@ -70,9 +70,9 @@ pub use ledger::{
     SourceChange, SourceHash, SourceRecord, Stat, TextPlace, Undone,
 };
 pub use maintenance::{
-    Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
+    BackupContents, Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer,
+    LostRelation, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
+    PalaceState, PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
     SalvageReport, SelfTest, SelfTestStep, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

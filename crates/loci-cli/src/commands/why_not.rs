@@ -9,13 +9,15 @@ use crate::args::WhyNotArguments;
 use crate::commands::search::request;
 use crate::failure::{Exit, Result};
 use crate::hint::Flags;
+use crate::input::Sources;
 use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<Reply> {
+    let sources = Sources::Palace(session, Some(&arguments.ask.collection));
     let request = Request {
         id: arguments.id.clone(),
-        search: request(&arguments.question, &arguments.ask)?,
+        search: request(&arguments.question, &arguments.ask, sources)?,
     };
     let palace = session.existing()?;
     let mut worded = Flags.put(palace.why_not(&request)?);

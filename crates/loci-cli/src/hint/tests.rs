@@ -8,8 +8,11 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 61] = [
+const CODES: [&str; 64] = [
     "another_metric",
+    "backup_damaged",
+    "backup_left",
+    "backup_not_recorded",
     "blank_query",
     "budget_cut",
     "budget_left_out",
