@@ -631,7 +631,7 @@ pub(crate) struct BackupArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) into: Option<PathBuf>,
     /// Afterwards, remove the oldest backups of this palace in the folder, and keep N
-    #[arg(long, value_name = "N", requires = "into",
+    #[arg(long, value_name = "N", requires = "into", conflicts_with = "file",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) keep: Option<u32>,
 }

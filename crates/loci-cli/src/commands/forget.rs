@@ -138,7 +138,7 @@ fn described(preview: &Preview, printer: Printer) -> String {
         let _ = writeln!(
             text,
             "  {}{gap}{}\n      {}",
-            printer.strong(&example.id),
+            printer.name(&example.id),
             printer.stored_line(source, WIDTH),
             printer.stored_line(&example.text, WIDTH)
         );
@@ -162,7 +162,7 @@ fn confirmed(preview: &Preview, session: &Session<'_>) -> Result<bool> {
         ));
     }
     printer.note(described(preview, printer).trim_end());
-    let question = format!("forget {} permanently?", count(preview.drawers, "drawer"));
+    let question = format!("forget {} drawer(s) permanently?", preview.drawers);
     Ok(printer.confirm(&question).unwrap_or(false))
 }
 

@@ -77,7 +77,11 @@ fn render(answer: &forget::Answer) -> String {
         );
     }
     if let Some(backup) = &answer.backup {
-        let _ = writeln!(text, "the backup {} may still hold the text", quoted(backup));
+        let _ = writeln!(
+            text,
+            "the backup {} may still hold the text",
+            quoted(backup)
+        );
     }
     text
 }

@@ -78,6 +78,12 @@ pub(super) fn write(palace: &Palace, made: &Published, state: &PalaceState) -> R
     let Some(directory) = palace.directory() else {
         return Ok(());
     };
+    // Files that another user creates in a palace would lock its owner out.
+    if let Some(read_only) = palace.read_only()? {
+        return Err(Error::Conflict {
+            what: read_only.message(),
+        });
+    }
     let answer = &made.answer;
     let path = std::path::absolute(&answer.backup).unwrap_or_else(|_| answer.backup.clone());
     let bytes = path.as_os_str().as_bytes();
