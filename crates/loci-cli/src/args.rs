@@ -7,6 +7,7 @@ mod keeping;
 mod mining;
 mod repair;
 mod serving;
+mod suggestion;
 mod typed;
 mod wings;
 mod wiring;
@@ -20,8 +21,8 @@ use loci_palace::{MAX_HITS, MAX_RESULTS};
 use crate::commands::Fields;
 
 pub(crate) use self::facts::{
-    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
-    QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
+    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, ListFactsArguments,
+    OriginArguments, QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
 };
 pub(crate) use self::groups::command;
 pub(crate) use self::import::{ConflictArgument, ImportArguments};
@@ -35,6 +36,7 @@ pub(crate) use self::mining::{
 };
 pub(crate) use self::repair::{DoctorArguments, QuarantineArguments, RepairArguments};
 pub(crate) use self::serving::{HookArguments, McpArguments, ToolsArgument};
+pub(crate) use self::suggestion::corrected;
 pub(crate) use self::typed::typed;
 pub(crate) use self::wings::{SplitArguments, WingsArguments, WingsCommand};
 pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
@@ -271,8 +273,8 @@ pub(crate) struct FilterArguments {
     pub(crate) document: Option<String>,
     #[command(flatten)]
     pub(crate) place: PlaceArguments,
-    /// Only drawers from this source
-    #[arg(long, value_name = "NAME")]
+    /// Only drawers from this source: its name, a path in any form, or a folder
+    #[arg(long, value_name = "PATH_OR_NAME")]
     pub(crate) source: Option<String>,
     /// Only drawers dated on this day or later, e.g. 2026-05-01 or 'last week'
     #[arg(long, value_name = "DATE")]
@@ -397,20 +399,31 @@ pub(crate) struct PinArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("drawers").args(["ids", "metadata"]).required(true))]
+#[command(group = ArgGroup::new("drawers").args(["ids", "metadata", "source", "wing"])
+    .required(true).multiple(true))]
 pub(crate) struct ForgetArguments {
     /// Ids of the drawers
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", conflicts_with_all = ["metadata", "source", "wing"])]
     pub(crate) ids: Vec<String>,
     /// All drawers whose metadata matches
     #[arg(long = "where", value_name = "JSON")]
     pub(crate) metadata: Option<String>,
+    /// All drawers from this source: its name, a path in any form, or a folder; the file may be
+    /// gone
+    #[arg(long, value_name = "PATH_OR_NAME")]
+    pub(crate) source: Option<String>,
+    /// All drawers of this wing
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wing: Option<String>,
     /// Only in this collection [default: all]
     #[arg(long, value_name = "NAME")]
     pub(crate) collection: Option<String>,
-    /// Do not ask before removing what `--where` matches
+    /// Do not ask before removing what `--where`, `--source` and `--wing` select
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Show what would be forgotten; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Flags of a search: how many hits, and from which drawers.
@@ -631,9 +644,17 @@ pub(crate) struct ExportArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").args(["file", "into"]).required(true))]
 pub(crate) struct BackupArguments {
     /// File to write; it must not exist
-    pub(crate) file: PathBuf,
+    pub(crate) file: Option<PathBuf>,
+    /// Write a file with the date and time in its name into this folder; it is created if missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
+    /// Afterwards, remove the oldest backups of this palace in the folder, and keep N
+    #[arg(long, value_name = "N", requires = "into", conflicts_with = "file",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) keep: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -673,8 +694,9 @@ Examples:
   loci add 'Alice moved to Lyon in May.' --id move --vector move.json
   loci add 'Alice moved to Lyon.' --check --threshold 0.8
 
-If the id exists, its drawer is not changed, and the outcome says so; `loci update` changes it. A
-text that its wing already holds is not added, and the answer names the drawer that holds it.
+If the id belongs to a drawer with another text, that is an error and nothing is stored; `loci
+update` changes a drawer. A text that its wing already holds is not added, and the answer names the
+drawer that holds it.
 Drawers with the same or nearly the same text are listed. `--check` only lists them, and exits
 with 1 if there are any.";
 
@@ -712,8 +734,12 @@ mined file stays while the text of the drawer stays.";
 const FORGET: &str = "\
 Examples:
   loci forget move
-  loci forget --where '{\"wing\": \"alice\"}'
-  loci forget --where '{\"wing\": \"alice\"}' --collection notes --yes
+  loci forget --source notes/old.md
+  loci forget --source ~/notes/drafts --dry-run    # the whole folder
+  loci forget --wing alice --yes
+  loci forget --where '{\"year\": {\"$lt\": 2020}}' --wing alice
+
+Drawers that are not named by their ids are counted and shown first, and you are asked.
 
 Afterwards no file of the palace contains the text. If the text cannot be removed yet,
 `purge_pending` is true, `pending_reason` says why, and the next process that uses the palace
@@ -827,7 +853,11 @@ palace are refused.";
 const BACKUP: &str = "\
 Examples:
   loci backup palace.backup
-  loci backup \"palace-$(date +%F).backup\" --json";
+  loci backup --into ~/backups --keep 7      # for a daily cron job
+
+The copy is read back and checked as `loci restore` checks it before it gets its name, and only
+then are older ones removed. `--keep` counts and removes only backups that `--into` made of this
+palace. `loci status` shows the last backup. A backup still holds texts that are forgotten later.";
 
 const RESTORE: &str = "\
 Examples:

@@ -126,6 +126,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             quoted_list(collections.iter().map(String::as_str))
         ),
         Advice::ListDrawers => "`loci list` shows ids".into(),
+        Advice::UpdateDrawer { id } => format!(
+            "`loci update{} TEXT` changes it; another `--id` adds the text beside it",
+            argument(id)
+        ),
         Advice::ListRuns => "`loci runs` lists the recorded runs".into(),
         Advice::ShowSplit => "`loci wings split` shows what is left to do".into(),
         Advice::ShowImprobable => "`--min-probability 0` shows them".into(),
@@ -189,6 +193,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         }
         Advice::RestoreLost { directory, copies } => restore_lost(directory, copies),
         Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
+        Advice::CreateFolder { path } => format!(
+            "create the folder with `mkdir -p {0}`; `--into {0}` creates it too",
+            shell_quoted(path)
+        ),
         Advice::BackUp => "make a copy with `loci backup`".into(),
         Advice::Import { path } => format!(
             "`loci import {} --palace OTHER` copies everything into a writable palace",

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use loci_palace::{
     DocumentFilter, Error, Filter, MAX_DIMENSION, MAX_DOCUMENT_BYTES, MetaValue, MetadataPatch,
-    Period, Selection, parse_json, parse_moment, validate_vector,
+    Period, Selection, SourceMatch, parse_json, parse_moment, validate_vector,
 };
 
 use crate::args::{FilterArguments, PlaceArguments};
 use crate::failure::{Failure, Result};
+use crate::session::Session;
 
 /// Size limit of a vector file: room for 8,192 numbers written out at length.
 const MAX_VECTOR_FILE_BYTES: u64 = 64 * MAX_DIMENSION as u64;
@@ -136,14 +137,20 @@ pub(crate) fn metadata(
     Ok(patch)
 }
 
-/// The filter that `--where`, `--where-document`, `--wing` and `--room` describe.
-pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
+/// The drawers among which `--source` looks for a source.
+#[derive(Clone, Copy)]
+pub(crate) enum Sources<'a> {
+    /// Those of the palace, in one collection or in all.
+    Palace(&'a Session<'a>, Option<&'a str>),
+    /// Those of files that are not read yet.
+    Unread,
+}
+
+/// The filter that `--where`, `--where-document`, `--wing`, `--room` and `--source` describe. The
+/// palace is opened only for `--source`.
+pub(crate) fn selection(filter: &FilterArguments, sources: Sources<'_>) -> Result<Selection> {
     let mut conditions = Vec::new();
-    let place = [
-        ("wing", &filter.place.wing),
-        ("room", &filter.place.room),
-        ("source_file", &filter.source),
-    ];
+    let place = [("wing", &filter.place.wing), ("room", &filter.place.room)];
     for (key, value) in place {
         if let Some(value) = value {
             conditions.push(Filter::eq(key, value.as_str()));
@@ -158,11 +165,21 @@ pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
         .map(DocumentFilter::parse_text)
         .transpose()
         .map_err(Failure::Argument)?;
+    let period = period(filter)?;
+    if let Some(source) = &filter.source {
+        conditions.push(match sources {
+            Sources::Palace(session, collection) => session
+                .existing()?
+                .match_source(source, collection)?
+                .filter(),
+            Sources::Unread => SourceMatch::unknown(source).widest_filter(),
+        });
+    }
     Ok(Selection {
         ids: None,
         filter: Filter::all(conditions),
         document,
-        period: period(filter)?,
+        period,
     })
 }
 

@@ -14,6 +14,7 @@ mod passage;
 mod print;
 mod reply;
 mod session;
+mod units;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -29,7 +30,9 @@ use crate::session::Session;
 
 fn main() -> ExitCode {
     keep_running_past_file_size_limit();
-    let parsed = args::command()
+    let command = args::command();
+    let parsed = command
+        .clone()
         .try_get_matches_from(args::typed())
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
@@ -38,7 +41,10 @@ fn main() -> ExitCode {
             commands::hook::note_misunderstood(&error.to_string());
             return ExitCode::SUCCESS;
         }
-        Err(error) => return print::usage(&error).into(),
+        Err(error) => {
+            let error = args::corrected(error, &command, std::env::args_os().skip(1));
+            return print::usage(&error).into();
+        }
     };
     hide_url(&arguments);
     // Agents show what a hook writes to stderr.

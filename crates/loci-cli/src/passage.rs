@@ -27,6 +27,18 @@ pub(crate) struct Passage<'a> {
     pub(crate) best_line: usize,
 }
 
+impl<'a> Passage<'a> {
+    /// The beginning of a text, after its front matter.
+    pub(crate) fn beginning(text: &'a str) -> Self {
+        let body = front_matter_end(text).filter(|end| *end < text.len());
+        Self {
+            text,
+            marks: &[],
+            best_line: body.unwrap_or(0),
+        }
+    }
+}
+
 /// A row of the terminal.
 struct Row {
     /// What it shows of the text.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,6 +15,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::failure::{Exit, Failure};
 use crate::hint::{self, Offered};
 use crate::reply::Reply;
+
+/// How long work may take before a spinner appears.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// The pause between two pictures of a spinner.
+const TICK: Duration = Duration::from_millis(120);
 
 /// How answers are shown.
 #[derive(Debug, Clone, Copy)]
@@ -295,6 +302,35 @@ impl Printer {
         }
     }
 
+    /// A spinner that appears if the work takes long, hidden under the same condition. Dropping it
+    /// removes it from the terminal, so drop it before anything else is printed.
+    pub(crate) fn working(self, message: impl Into<String>) -> Working {
+        if self.json || self.stderr == Reader::Program {
+            return Working(None);
+        }
+        let message = single_line(&message.into());
+        let (stop, stopped) = mpsc::channel::<()>();
+        let shown = move || {
+            if stopped.recv_timeout(patience()) != Err(mpsc::RecvTimeoutError::Timeout) {
+                return;
+            }
+            let spinner = self.spinner();
+            spinner.set_message(message);
+            spinner.enable_steady_tick(TICK);
+            // The sender is dropped when the work is done.
+            let _ = stopped.recv();
+            spinner.finish_and_clear();
+        };
+        // Without a thread, the work goes on without a spinner.
+        let thread = std::thread::Builder::new().spawn(shown).ok();
+        Working(thread.map(|thread| (stop, thread)))
+    }
+
+    /// Whether stdout is something else than a terminal, such as a file.
+    pub(crate) fn is_redirected(self) -> bool {
+        self.stdout == Reader::Program
+    }
+
     /// One line of an answer that is printed while the command runs: a JSON object for programs,
     /// text for people.
     pub(crate) fn line(self, json: &serde_json::Value, words: &str) {
@@ -307,9 +343,14 @@ impl Printer {
         let _ = to_stdout(&line);
     }
 
+    /// Whether a person at a terminal can answer a question.
+    pub(crate) fn can_ask(self) -> bool {
+        !self.json && io::stdin().is_terminal() && self.stderr != Reader::Program
+    }
+
     /// Asks a yes-or-no question on the terminal. Returns `None` if there is no terminal.
     pub(crate) fn confirm(self, question: &str) -> Option<bool> {
-        if self.json || !io::stdin().is_terminal() || self.stderr == Reader::Program {
+        if !self.can_ask() {
             return None;
         }
         let mut stderr = io::stderr().lock();
@@ -331,6 +372,27 @@ fn address_of(path: &str) -> String {
         }
     }
     address
+}
+
+/// How long work may take before a spinner appears. In a debug build, tests set it in milliseconds.
+fn patience() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Ok(set) = std::env::var("LOCI_TEST_PATIENCE") {
+        return set.parse().map_or(PATIENCE, Duration::from_millis);
+    }
+    PATIENCE
+}
+
+/// Work whose spinner is on the terminal, or will be.
+pub(crate) struct Working(Option<(mpsc::Sender<()>, std::thread::JoinHandle<()>)>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Text in which control characters, and characters that change the direction of a line, are

@@ -22,6 +22,7 @@ pub(crate) struct Session<'a> {
     /// Prints answers and notes.
     pub(crate) printer: Printer,
     palace: OnceCell<Palace>,
+    opened: Cell<bool>,
     keeps_secrets: Cell<bool>,
 }
 
@@ -31,6 +32,7 @@ impl<'a> Session<'a> {
             global,
             printer,
             palace: OnceCell::new(),
+            opened: Cell::new(false),
             keeps_secrets: Cell::new(false),
         }
     }
@@ -45,11 +47,15 @@ impl<'a> Session<'a> {
         Ok(secret_policy(&self.place()?, &self.options(false))?)
     }
 
-    /// Opens the palace; creates nothing.
+    /// Opens the palace, once; creates nothing.
     pub(crate) fn existing(&self) -> Result<&Palace> {
+        if let (true, Some(palace)) = (self.opened.get(), self.palace.get()) {
+            return Ok(palace);
+        }
         let place = self.place()?;
         refuse_foreign(&place)?;
         let palace = Palace::open(place, &self.options(false))?;
+        self.opened.set(true);
         Ok(self.palace.get_or_init(|| palace))
     }
 
@@ -191,10 +197,13 @@ impl<'a> Session<'a> {
 
     /// Closes the palace. A process that wrote much rebuilds the index here.
     pub(crate) fn close(&self) {
-        if let Some(palace) = self.palace.get()
-            && let Err(error) = palace.close()
-        {
-            tracing::warn!("closing the palace: {error}");
+        if let Some(palace) = self.palace.get() {
+            let working = self.printer.working("updating the index");
+            let closed = palace.close();
+            drop(working);
+            if let Err(error) = closed {
+                tracing::warn!("closing the palace: {error}");
+            }
         }
     }
 }

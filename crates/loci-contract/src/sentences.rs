@@ -496,6 +496,8 @@ macro_rules! __sentences {
             maintenance "20.7" s20_7_old_vectors_serve_until_all_new_ones_exist;
             maintenance "20.8" s20_8_a_trial_write_leaves_no_trace;
             maintenance "20.9" s20_9_a_palace_that_was_closed_opens_with_its_ledger;
+            maintenance "20.10" s20_10_a_backup_is_checked_without_being_restored;
+            maintenance "20.11" s20_11_several_collections_are_forgotten_in_one_call;
         }
     };
 }

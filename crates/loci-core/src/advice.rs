@@ -29,6 +29,11 @@ pub enum Advice {
     },
     /// List the ids of drawers.
     ListDrawers,
+    /// Change a drawer instead of adding one.
+    UpdateDrawer {
+        /// Its id.
+        id: String,
+    },
     /// List the recorded runs.
     ListRuns,
     /// Show what is left to split in a wing.
@@ -106,6 +111,12 @@ pub enum Advice {
     },
     /// Rebuild the index.
     RebuildIndex,
+    /// Create a folder that a new file was to be in.
+    CreateFolder {
+        /// The folder.
+        #[serde(serialize_with = "serialize_path")]
+        path: PathBuf,
+    },
     /// Make a copy of a palace that is in use.
     BackUp,
     /// Import a directory of another program into a palace that Loci can write.
@@ -174,7 +185,10 @@ impl Advice {
     /// The capability that it requires.
     fn needs(&self) -> Option<Capability> {
         Some(match self {
-            Self::CreatePalace | Self::CreatePalaceHere | Self::AddDrawers => Capability::Writing,
+            Self::CreatePalace
+            | Self::CreatePalaceHere
+            | Self::AddDrawers
+            | Self::UpdateDrawer { .. } => Capability::Writing,
             Self::ListRuns | Self::MineFile { .. } | Self::MineAgents => Capability::Mining,
             Self::ShowSplit => Capability::Projects,
             Self::QueryFacts => Capability::Relations,
@@ -206,6 +220,7 @@ impl Advice {
             | Self::Overwrite
             | Self::SetRecordsAside
             | Self::NamePalace
+            | Self::CreateFolder { .. }
             | Self::MakeReadable
             | Self::KeepChromaVectors => return None,
         })

@@ -13,8 +13,8 @@ use crate::collection::{Collection, Metric, Selection};
 use crate::embedder::{Compatibility, Embedder, EmbedderIdentity};
 use crate::error::{Error, Result};
 use crate::maintenance::{
-    ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
-    SelfTest, VerifyReport,
+    BackupContents, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairOptions,
+    RepairReport, Restored, SelfTest, VerifyReport,
 };
 use crate::palace_ref::PalaceRef;
 use crate::relations::Relations;
@@ -197,6 +197,23 @@ pub trait Backend: Send + Sync {
         let _ = (palace, collection, selection);
         Err(self.lacks(Capability::Forgetting))
     }
+    /// [`Backend::forget`] in several collections. `before_each` is called with the number of
+    /// collections that are done and the result so far; its error stops the call, and what was
+    /// removed stays removed. A backend that rewrites files does so once, at the end.
+    fn forget_in(
+        &self,
+        palace: &PalaceRef,
+        collections: &[String],
+        selection: &Selection,
+        before_each: &mut dyn FnMut(usize, &ForgetOutcome) -> Result<()>,
+    ) -> Result<ForgetOutcome> {
+        let mut total = ForgetOutcome::default();
+        for (done, collection) in collections.iter().enumerate() {
+            before_each(done, &total)?;
+            total.add(self.forget(palace, collection, selection)?);
+        }
+        Ok(total)
+    }
     /// Compares all derived data with the drawers. With `deep`, recomputes it. Data that cannot be
     /// read is a finding, not an error.
     fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
@@ -212,6 +229,18 @@ pub trait Backend: Send + Sync {
     /// size in bytes. Readers and writers are not blocked.
     fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
         let _ = (palace, target);
+        Err(self.lacks(Capability::Backups))
+    }
+    /// Checks a file as `restore` does before it changes anything, and returns what it holds.
+    /// Without `deep`, it checks that the file is a backup and was not cut; with it, every byte
+    /// that a checksum covers. Changes nothing.
+    fn check_backup(
+        &self,
+        palace: &PalaceRef,
+        backup: &Path,
+        deep: bool,
+    ) -> Result<BackupContents> {
+        let _ = (palace, backup, deep);
         Err(self.lacks(Capability::Backups))
     }
     /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept

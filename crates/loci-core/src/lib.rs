@@ -71,9 +71,9 @@ pub use ledger::{
 };
 pub use loci_text::Phrase;
 pub use maintenance::{
-    Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
+    BackupContents, Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer,
+    LostRelation, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
+    PalaceState, PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
     SalvageReport, SelfTest, SelfTestStep, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

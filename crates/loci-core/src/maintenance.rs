@@ -13,7 +13,7 @@ pub use forget::{ForgetOutcome, PurgePending};
 pub use reembed::{ReembedProgress, Reembedded};
 pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport, SalvageReport};
 pub use self_test::{SelfTest, SelfTestStep};
-pub use state::{PalaceState, Restored};
+pub use state::{BackupContents, PalaceState, Restored};
 pub use verify::{Finding, FindingKind, VerifyReport};
 
 use schemars::JsonSchema;

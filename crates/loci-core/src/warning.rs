@@ -354,6 +354,23 @@ warnings! {
         /// The problem.
         problem: String,
     };
+    /// An older backup cannot be used or removed, so it stays and does not count.
+    "backup_left" => BackupLeft {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        problem: String,
+    };
+    /// The palace has damaged records, and so has its backup.
+    "backup_damaged" => BackupDamaged {
+        /// How many drawers, facts and links.
+        records: u64,
+    };
+    /// The palace could not record when it was backed up.
+    "backup_not_recorded" => BackupNotRecorded {
+        /// The problem.
+        problem: String,
+    };
     /// Nothing fits the budget of a wake-up.
     "budget_too_small" => BudgetTooSmall {
         /// The budget in tokens.
@@ -589,7 +606,7 @@ impl Warning {
             } if *dimension != embedder.dimension => reembed(Some(&embedder.name)),
             Self::ModelMissing { advice, .. } => return advice.clone(),
             Self::DamagedRows { .. } | Self::DamagedRelations { .. } => Advice::Repair,
-            Self::DamagedRecords { .. } => Advice::Verify,
+            Self::DamagedRecords { .. } | Self::BackupDamaged { .. } => Advice::Verify,
             Self::IndexHeldBack { .. } => Advice::RebuildIndex,
             Self::Drift { path, .. } => Advice::DiagnoseAndImport { path: path.clone() },
             Self::NothingEnded => Advice::QueryFacts,
@@ -837,6 +854,16 @@ impl Warning {
                 problem,
                 ..
             } => format!("drift in {}: {problem}", quoted(collection)),
+            Self::BackupLeft { path, problem } => {
+                format!("{} stays and does not count: {problem}", quoted_path(path))
+            }
+            Self::BackupDamaged { records } => format!(
+                "{records} drawer(s), facts or links of the palace are damaged, and so is their copy in the \
+                 backup; older backups may have them intact, so none was removed"
+            ),
+            Self::BackupNotRecorded { problem } => {
+                format!("the palace does not know about this backup: {problem}")
+            }
             Self::NotMirrored { problem } | Self::Quarantine { problem } => problem.clone(),
             Self::BudgetTooSmall { budget } => {
                 format!("nothing fits a budget of {budget} tokens")

@@ -6,6 +6,7 @@
 //!   must therefore be detected before it is opened: see [`foreign::open`].
 //! * [`allowed`] limits what is read for a client to the roots that the owner allowed.
 //! * [`palace`] records which palaces this process has open, and which files its connections use.
+//! * [`locked`] has directories that the next process removes if their process was killed.
 //! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
 //! * [`openers_of`] finds the processes that have a file open.
 //! * [`output`] writes a file that a user names. It is written completely or not at all, and never
@@ -35,6 +36,7 @@ pub mod foreign;
 pub mod holders;
 mod linkless;
 mod lock;
+pub mod locked;
 mod openers;
 pub mod output;
 pub mod own;

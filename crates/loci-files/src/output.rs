@@ -193,15 +193,55 @@ impl Output {
 }
 
 /// Renames without replacing an existing file.
-fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+pub fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // A crash between link and unlink leaves two names of one complete file. A rename would
-            // replace a file that has appeared in the meantime.
-            fs::hard_link(from, to)?;
-            fs::remove_file(from)
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        renamed => return Ok(renamed?),
+    }
+    // A crash between link and unlink leaves two names of one complete file.
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system with neither: only a file that appears at this very moment is replaced.
+        Err(_) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder that a new file will be in. An error if the name is taken or there is no such folder.
+pub fn folder_of_new(target: &Path) -> Result<PathBuf> {
+    if fs::symlink_metadata(target).is_ok() {
+        return Err(Error::Conflict {
+            what: format!("`{}` already exists", target.display()),
+        });
+    }
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    match fs::metadata(&folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(folder),
+        Ok(_) => Err(Error::invalid(
+            format!("target `{}`", target.display()),
+            format!("`{}` is a file, not a folder", folder.display()),
+        )),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Err(Error::invalid(
+                format!("target `{}`", target.display()),
+                format!("there is no folder `{}`", folder.display()),
+            )
+            .advise(Advice::CreateFolder { path: folder }))
         }
-        renamed => Ok(renamed?),
+        Err(source) => Err(Error::io(
+            "cannot read",
+            &folder,
+            owner::with_owner(source, &folder),
+        )),
     }
 }
 

@@ -347,8 +347,51 @@ impl Palace {
                 judged.duplicate_of = Some(judged.id.clone());
             }
         }
-        Ok(())
+        recognise_same(drawers, memory.collection.as_ref(), &mut answer.drawers)
     }
+}
+
+/// Marks drawers whose id exists as duplicates if the existing one has the same text and wing. Of the
+/// others nothing was stored.
+fn recognise_same(
+    drawers: &[Drawer],
+    collection: &dyn Collection,
+    judged: &mut [Added],
+) -> Result<()> {
+    let existing: Vec<String> = judged
+        .iter()
+        .filter(|judged| judged.outcome == OutcomeKind::Exists)
+        .map(|judged| judged.id.clone())
+        .collect();
+    if existing.is_empty() {
+        return Ok(());
+    }
+    let there = places_of(collection, existing)?;
+    for (drawer, judged) in drawers.iter().zip(judged) {
+        let new = (wing_of(&drawer.metadata), drawer.text.as_deref());
+        let same = there
+            .get(&judged.id)
+            .is_some_and(|(wing, text)| new == (wing.as_str(), Some(text.as_str())));
+        if judged.outcome == OutcomeKind::Exists && same {
+            judged.outcome = OutcomeKind::Duplicate;
+            judged.duplicate_of = Some(judged.id.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Wing and text of stored drawers, by id.
+fn places_of(
+    collection: &dyn Collection,
+    ids: Vec<String>,
+) -> Result<HashMap<String, (String, String)>> {
+    let there = collection.get(&Get::new(Selection::ids(ids)))?;
+    let places = there.metadatas.iter().map(|of| wing_of(of).to_owned());
+    Ok(there
+        .ids
+        .into_iter()
+        .zip(places.zip(there.documents))
+        .collect())
 }
 
 /// Adds drawers whose derived id belongs to a drawer with another text or wing, under new ids.
@@ -516,21 +559,15 @@ fn replace_taken(
     if derived.is_empty() {
         return Ok(());
     }
-    let there = collection.get(&Get::new(Selection::ids(derived)))?;
-    let places = there.metadatas.iter().map(wing_of);
-    let texts = there.documents.iter().map(String::as_str);
-    let there: HashMap<&str, (&str, &str)> = there
-        .ids
-        .iter()
-        .map(String::as_str)
-        .zip(places.zip(texts))
-        .collect();
+    let there = places_of(collection, derived)?;
     for (drawer, id) in drawers.iter().zip(ids) {
         let new = (
             wing_of(&drawer.metadata),
             drawer.text.as_deref().unwrap_or_default(),
         );
-        let is_other = there.get(id.as_str()).is_some_and(|kept| *kept != new);
+        let is_other = there
+            .get(id.as_str())
+            .is_some_and(|(wing, text)| (wing.as_str(), text.as_str()) != new);
         if drawer.id.is_none() && is_other {
             *id = new_id();
         }

@@ -1,11 +1,14 @@
 //! The verb `forget`: deletes drawers, and their text from every file of the palace.
 
+pub mod preview;
+
 use loci_core::{
     Error, ForgetOutcome, Get, Include, PurgePending, Result, Selection, path_text, validate_id,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::backup::note_forgotten;
 use crate::config::hook_log;
 use crate::palace::Palace;
 use crate::search_files::remove_cached_files;
@@ -59,6 +62,10 @@ pub struct Answer {
     /// Set-aside files of the palace, directories of the cache and the log of the hooks, which were
     /// removed because they could contain the text.
     pub removed_files: Vec<String>,
+    /// The last recorded backup, if it is still there: it may hold the text. `forget` never changes a
+    /// backup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
     /// Files of earlier repairs and restores that are kept and were not searched, if there was
     /// nothing to forget. Not in JSON: `status` lists them.
     #[serde(skip)]
@@ -115,10 +122,9 @@ impl Answer {
     }
 
     fn count(&mut self, done: ForgetOutcome) {
-        self.forgotten += done.forgotten;
-        self.facts += done.facts;
-        self.links += done.links;
-        // Each collection checks the whole palace, so the last answer counts.
+        self.forgotten = done.forgotten;
+        self.facts = done.facts;
+        self.links = done.links;
         self.purge_pending = done.purge_pending;
         self.pending_detail = done.pending_reason.as_ref().map(ToString::to_string);
         self.pending_reason = done.pending_reason;
@@ -159,17 +165,19 @@ impl Palace {
         if selected {
             answer.remove_copies()?;
         }
-        for (done, name) in names.iter().enumerate() {
-            progress(Progress {
-                done,
-                collections: names.len(),
-                forgotten: answer.forgotten,
-            })?;
-            let outcome = self
-                .backend
-                .forget(&self.reference, name, &request.selection)?;
-            answer.count(outcome);
-        }
+        let outcome = self.backend.forget_in(
+            &self.reference,
+            &names,
+            &request.selection,
+            &mut |done, outcome| {
+                progress(Progress {
+                    done,
+                    collections: names.len(),
+                    forgotten: outcome.forgotten,
+                })
+            },
+        )?;
+        answer.count(outcome);
         // A repair or a run kept a copy of a drawer that is not in its collection any more.
         if !selected && answer.forgotten > 0 {
             answer.remove_copies()?;
@@ -180,8 +188,23 @@ impl Palace {
             if names.is_empty() {
                 answer.purge_pending = state.purge_pending;
             }
+        } else {
+            answer.backup = self.backup_with_text();
         }
         Ok(answer)
+    }
+
+    /// The last backup, which may still hold what was just forgotten. The drawers are gone, so a
+    /// failure here is not one of the call.
+    fn backup_with_text(&self) -> Option<String> {
+        let state = self.backend.state(&self.reference).ok()?;
+        match note_forgotten(self.directory()?, &state.identity) {
+            Ok(path) => path,
+            Err(error) => {
+                tracing::warn!("the record of the last backup was not changed: {error}");
+                None
+            }
+        }
     }
 
     /// Whether one of the collections has a selected drawer. A damaged drawer is only in the

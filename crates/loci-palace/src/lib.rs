@@ -68,6 +68,7 @@ pub mod runs;
 pub mod search;
 pub mod search_files;
 mod secrets;
+mod source_name;
 pub mod status;
 pub mod sync;
 mod title;
@@ -135,3 +136,4 @@ pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,
 };
+pub use source_name::SourceMatch;

@@ -9,6 +9,7 @@ use loci_embed::is_earlier_table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::backup::{LastBackup, last_backup};
 use crate::detail::Detail;
 use crate::palace::Palace;
 
@@ -88,6 +89,8 @@ pub struct Files {
     pub removed_duplicates: u64,
     /// Index files that failed their check and were set aside.
     pub drift_files: usize,
+    /// The last backup that was recorded, if there is one.
+    pub last_backup: Option<LastBackup>,
     /// Why this process cannot write to the palace, if it cannot.
     pub read_only: Option<String>,
     /// All files that were set aside instead of being deleted; only `forget` removes them.
@@ -133,10 +136,16 @@ impl Palace {
             damaged_relations: state.damaged_relations,
             removed_duplicates: state.removed_duplicates,
             drift_files: state.drift_files,
+            last_backup: self.last_backup(state),
             read_only: state.read_only.as_ref().map(Warning::message),
             set_aside: state.set_aside.clone(),
             indexes: state.indexes.clone(),
         }
+    }
+
+    /// The last backup that was recorded; `None` if there is none.
+    pub fn last_backup(&self, state: &PalaceState) -> Option<LastBackup> {
+        last_backup(self.directory()?, state)
     }
 
     /// Drawers by the value of a key, over all collections.

@@ -1,11 +1,12 @@
 //! The verb `undo`: undoes a recorded run.
 
-use loci_core::Result;
 pub use loci_core::Undone as Answer;
+use loci_core::{MAX_RESULTS, Result, RunState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::palace::Palace;
+use crate::runs::{self, RecordedRun};
 
 /// The run to undo.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,5 +22,17 @@ impl Palace {
     pub fn undo(&self, request: &Request) -> Result<Answer> {
         let (memory, _) = self.memory(&request.collection, false)?;
         self.ledger_of(&memory)?.undo(request.run)
+    }
+
+    /// The newest run that changed something and can be undone.
+    pub fn last_undoable_run(&self, collection: &str) -> Result<Option<RecordedRun>> {
+        let runs = self.runs(&runs::Request {
+            collection: collection.to_owned(),
+            limit: MAX_RESULTS,
+        })?;
+        let can_be_undone = |run: &RecordedRun| {
+            run.sources > 0 && !matches!(run.state, RunState::Running | RunState::Undone)
+        };
+        Ok(runs.runs.into_iter().find(can_be_undone))
     }
 }

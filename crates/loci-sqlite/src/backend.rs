@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, Error, ForgetOutcome, Health, MachineSource, PalaceRef, PalaceState, ReembedProgress,
-    Reembedded, Relations, RepairOptions, RepairReport, Restored, Result, Selection, SelfTest,
-    VerifyReport, Warning, validate_collection_name,
+    Backend, BackupContents, Capabilities, Capability, Collection, CollectionInfo,
+    CollectionOptions, Durability, Embedder, Error, ForgetOutcome, Health, MachineSource,
+    PalaceRef, PalaceState, ReembedProgress, Reembedded, Relations, RepairOptions, RepairReport,
+    Restored, Result, Selection, SelfTest, VerifyReport, Warning, validate_collection_name,
 };
 use rusqlite::params;
 
@@ -455,7 +455,18 @@ impl Backend for SqliteBackend {
         collection: &str,
         selection: &Selection,
     ) -> Result<ForgetOutcome> {
-        maintenance::forget(self, palace, collection, selection)
+        let only = [collection.to_owned()];
+        maintenance::forget(self, palace, &only, selection, &mut |_, _| Ok(()))
+    }
+
+    fn forget_in(
+        &self,
+        palace: &PalaceRef,
+        collections: &[String],
+        selection: &Selection,
+        before_each: &mut dyn FnMut(usize, &ForgetOutcome) -> Result<()>,
+    ) -> Result<ForgetOutcome> {
+        maintenance::forget(self, palace, collections, selection, before_each)
     }
 
     fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
@@ -468,6 +479,11 @@ impl Backend for SqliteBackend {
 
     fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
         maintenance::backup(self, palace, target)
+    }
+
+    fn check_backup(&self, _: &PalaceRef, backup: &Path, deep: bool) -> Result<BackupContents> {
+        self.ensure_open()?;
+        maintenance::check_backup(backup, deep)
     }
 
     fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {

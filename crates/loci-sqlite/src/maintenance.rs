@@ -5,6 +5,7 @@
 //! deletes for good.
 
 mod backup;
+mod backup_check;
 mod copies;
 mod forget;
 mod index_check;
@@ -26,6 +27,7 @@ pub(crate) mod working_copy;
 pub use copies::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 
 pub(crate) use backup::backup;
+pub(crate) use backup_check::check as check_backup;
 pub(crate) use forget::forget;
 pub(crate) use reembed::reembed;
 pub(crate) use repair::repair;

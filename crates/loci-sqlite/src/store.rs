@@ -35,7 +35,7 @@ use loci_core::{Durability, Error, MachineSource, Result, Warning};
 use loci_files::palace::OpenPalace;
 
 use self::connection::Db;
-pub(crate) use self::head::{Head, new_generation};
+pub(crate) use self::head::{Head, identity_text, new_generation};
 use self::opening::{Opened, ensure_ready};
 use self::palace_files::{Marks, PalaceFiles};
 use self::pool::Connections;

@@ -10,6 +10,9 @@ pub(crate) enum FactsCommand {
     /// Add a fact: subject, predicate, object, and when it is valid
     #[command(after_help = ADD)]
     Add(AddFactArguments),
+    /// List all facts that are valid now
+    #[command(after_help = LIST)]
+    List(ListFactsArguments),
     /// Show the facts that are valid now, or on a date
     #[command(after_help = QUERY)]
     Query(QueryFactsArguments),
@@ -80,6 +83,24 @@ pub(crate) struct QueryFactsArguments {
     /// Also facts that have ended or not begun
     #[arg(long, conflicts_with = "as_of")]
     pub(crate) ended: bool,
+    #[command(flatten)]
+    pub(crate) page: FactPageArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListFactsArguments {
+    /// Also facts that have ended or not begun
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only with this subject; case is ignored
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: Option<String>,
+    /// Only with this predicate
+    #[arg(long, value_name = "NAME")]
+    pub(crate) predicate: Option<String>,
+    /// Only with this object
+    #[arg(long, value_name = "NAME")]
+    pub(crate) object: Option<String>,
     #[command(flatten)]
     pub(crate) page: FactPageArguments,
 }
@@ -173,6 +194,14 @@ Examples:
 
 Exits with 1 if nothing is found; stderr says which name is unknown, or that the matching facts
 have ended.";
+
+const LIST: &str = "\
+Examples:
+  loci facts list
+  loci facts list --predicate 'lives in' --limit 20
+  loci facts list --all --json
+
+Lists facts in the order added. Exits with 1 if there are none.";
 
 const INVALIDATE: &str = "\
 Examples:

@@ -131,8 +131,8 @@ pub(crate) struct RunsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
-    /// Number of the run, as `loci runs` shows it
-    pub(crate) run: u64,
+    /// Number of the run, as `loci runs` shows it [default: the last run that can be undone]
+    pub(crate) run: Option<u64>,
     /// Collection that was mined into
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,
@@ -176,6 +176,7 @@ Examples:
 
 pub(super) const UNDO: &str = "\
 Examples:
+  loci undo          # the last run
   loci runs
   loci undo 12
 

@@ -36,7 +36,8 @@ Examples:
   loci wings split api            # shows which drawers would go where
   loci wings split api --apply
 
-A project is identified by the URL of its git remote, else by its first commit, else by its
+The list has the number of drawers of each wing, the day of its last change, its rooms, and the
+projects that are recorded for it. A project is identified by the URL of its git remote, else by its first commit, else by its
 folder. The first project named `api` gets the wing `api`, the next one `owner/api`. Working
 trees and clones belong to the same project. A wing set with --wing or with `wing` in
 `.loci.toml` is not recorded for a project.";

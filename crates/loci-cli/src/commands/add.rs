@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use loci_palace::add::{self, Added, Duplicates, Similar};
 use loci_palace::pin::pin_patch;
-use loci_palace::{Error, Metadata, OutcomeKind, check_duplicate};
+use loci_palace::{Advice, Error, Metadata, OutcomeKind, check_duplicate, quoted};
 
 use crate::args::AddArguments;
 use crate::commands::update::refuse_two_readers_of_stdin;
@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     // All input is checked before a palace is created for it.
     request.validate()?;
     let answer = session.created()?.add(&request)?;
+    refuse_taken_id(&answer)?;
     let text = match &answer.only {
         Some(drawer) => line(session.printer, drawer, &request),
         None => String::new(),
@@ -69,12 +70,34 @@ fn request(arguments: &AddArguments) -> Result<add::Request> {
     })
 }
 
+/// An id that belongs to another text: nothing was stored, which a script must notice.
+fn refuse_taken_id(answer: &add::Answer) -> Result<()> {
+    match &answer.only {
+        Some(drawer) if drawer.outcome == OutcomeKind::Exists => Err(Error::Conflict {
+            what: format!(
+                "the id {} belongs to a drawer with another text or wing; nothing was stored",
+                quoted(&drawer.id)
+            ),
+        }
+        .advise(Advice::UpdateDrawer {
+            id: drawer.id.clone(),
+        })
+        .into()),
+        _ => Ok(()),
+    }
+}
+
 /// The outcome for a drawer.
 fn line(printer: Printer, drawer: &Added, request: &add::Request) -> String {
     let id = printer.name(&drawer.id);
     match drawer.outcome {
-        OutcomeKind::Exists => {
-            format!("`{id}` exists and was not changed; use `loci update` to change it")
+        OutcomeKind::Duplicate
+            if request
+                .drawers
+                .iter()
+                .any(|new| new.id.as_ref() == Some(&drawer.id)) =>
+        {
+            format!("`{id}` already holds the same text; nothing was added")
         }
         OutcomeKind::Duplicate if request.duplicates == Duplicates::Add => format!(
             "the same text from the same source is already stored as `{id}`; nothing was added"

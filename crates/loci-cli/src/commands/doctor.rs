@@ -17,7 +17,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use loci_palace::{
-    CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, recognise, shell_quoted,
+    CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, path_text, recognise,
+    shell_quoted,
 };
 
 pub(crate) use elsewhere::{places as place_names, usual as usual_places};
@@ -53,10 +54,11 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
         ForeignKind::Loci => everything::of_palace(path, deep, session),
         ForeignKind::JsonLines => lines::run(path),
         kind => {
-            let spinner = session.printer.spinner();
-            spinner.set_message(format!("reading {}", path.display()));
+            let working = session
+                .printer
+                .working(format!("reading {}", path_text(path)));
             let diagnosis = diagnose(path, Some(kind));
-            spinner.finish_and_clear();
+            drop(working);
             let diagnosis = diagnosis?;
             let text = render(session.printer, &diagnosis);
             let mut answer = json_of(&diagnosis)?;

@@ -20,7 +20,9 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
     match &arguments.file {
         Some(file) if !is_stdout(file) => {
             let palace = session.existing()?;
+            let working = session.printer.working("exporting the palace");
             let report = to_file(palace, &request, file, arguments.force)?;
+            drop(working);
             let mut related = match report.sources {
                 0 => String::new(),
                 sources => format!(", {sources} mined source(s)"),
@@ -40,7 +42,12 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             Ok(incomplete(Reply::new(&report, text)?, &report))
         }
         _ => {
-            let report = session.existing()?.export(&request, &mut print::stdout())?;
+            let palace = session.existing()?;
+            // At a terminal, the lines show how far it is.
+            let redirected = session.printer.is_redirected();
+            let working = redirected.then(|| session.printer.working("exporting the palace"));
+            let report = palace.export(&request, &mut print::stdout())?;
+            drop(working);
             match report.warnings.first() {
                 None => {
                     let mut reply = Reply::printed();

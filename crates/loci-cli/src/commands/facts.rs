@@ -8,8 +8,8 @@ use loci_palace::{DrawerRef, Fact};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::{
-    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
-    QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
+    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, ListFactsArguments,
+    OriginArguments, QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
 };
 use crate::failure::{Exit, Result};
 use crate::print::Printer;
@@ -22,6 +22,7 @@ const WIDTH: usize = 40;
 pub(crate) fn run(command: &FactsCommand, session: &Session<'_>) -> Result<Reply> {
     match command {
         FactsCommand::Add(arguments) => add(arguments, session),
+        FactsCommand::List(arguments) => list(arguments, session),
         FactsCommand::Query(arguments) => query(arguments, session),
         FactsCommand::Invalidate(arguments) => invalidate(arguments, session),
         FactsCommand::Supersede(arguments) => supersede(arguments, session),
@@ -57,19 +58,40 @@ fn add(arguments: &AddFactArguments, session: &Session<'_>) -> Result<Reply> {
         .warnings(&answer.warnings))
 }
 
+fn list(arguments: &ListFactsArguments, session: &Session<'_>) -> Result<Reply> {
+    let selector = Selector {
+        subject: arguments.subject.clone(),
+        predicate: arguments.predicate.clone(),
+        object: arguments.object.clone(),
+        ..Selector::default()
+    };
+    found(selector, arguments.all, &arguments.page, session)
+}
+
 fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply> {
+    let selector = Selector {
+        id: None,
+        entity: arguments.entity.clone(),
+        subject: arguments.subject.clone(),
+        predicate: arguments.predicate.clone(),
+        object: arguments.object.clone(),
+        as_of: arguments.as_of.clone(),
+    };
+    found(selector, arguments.ended, &arguments.page, session)
+}
+
+/// A page of the facts that match.
+fn found(
+    selector: Selector,
+    ended: bool,
+    page: &FactPageArguments,
+    session: &Session<'_>,
+) -> Result<Reply> {
     let request = facts::query::Request {
-        selector: Selector {
-            id: None,
-            entity: arguments.entity.clone(),
-            subject: arguments.subject.clone(),
-            predicate: arguments.predicate.clone(),
-            object: arguments.object.clone(),
-            as_of: arguments.as_of.clone(),
-        },
-        ended: arguments.ended,
-        limit: usize::from(arguments.page.limit),
-        offset: arguments.page.offset,
+        selector,
+        ended,
+        limit: usize::from(page.limit),
+        offset: page.offset,
     };
     let answer = session.existing()?.query_facts(&request)?;
     let printer = session.printer;
@@ -80,7 +102,7 @@ fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply
         [subject, predicate, object, span, mark.into()]
     });
     let text = aligned(rows.collect());
-    page(&answer, text, &arguments.page)
+    self::page(&answer, text, page)
 }
 
 fn timeline(arguments: &TimelineArguments, session: &Session<'_>) -> Result<Reply> {

@@ -7,7 +7,7 @@ use loci_palace::list::{Answer, Order, Request};
 
 use crate::args::ListArguments;
 use crate::failure::{Exit, Result};
-use crate::input;
+use crate::input::{self, Sources};
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -16,7 +16,10 @@ use crate::session::Session;
 const WIDTH: usize = 72;
 
 pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Reply> {
-    let selection = input::selection(&arguments.filter)?;
+    let selection = input::selection(
+        &arguments.filter,
+        Sources::Palace(session, arguments.collection.as_deref()),
+    )?;
     let answer = session.existing()?.list(&Request {
         collection: arguments.collection.clone(),
         selection,

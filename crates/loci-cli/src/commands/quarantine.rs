@@ -6,14 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_palace::chroma::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
-use loci_palace::{Error, ForeignKind, Warning, path_text, recognise_as};
+use loci_palace::{
+    Error, ForeignFinding, ForeignKind, Warning, diagnose, path_text, recognise_as, shell_quoted,
+};
 
 use crate::args::QuarantineArguments;
+use crate::commands::doctor::grave;
 use crate::failure::{Exit, Result};
 use crate::hint;
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
+use crate::units::span;
 
 pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Result<Reply> {
     require_existing(&arguments.path)?;
@@ -45,7 +49,10 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         .directories
         .iter()
         .any(|directory| directory.problem.is_some());
-    let text = render(session.printer, &report);
+    let mut text = render(session.printer, &report);
+    if report.directories.is_empty() {
+        text = nothing(session.printer, &path, &options);
+    }
     let mut warnings = warnings_of(&report);
     warnings.retain(|warning| !shown_before.contains(warning));
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
@@ -88,12 +95,42 @@ fn render(printer: Printer, report: &QuarantineReport) -> String {
     for directory in &report.directories {
         one(printer, directory, report.dry_run, &mut text);
     }
-    if report.directories.is_empty() {
-        text.push_str("nothing to quarantine\n");
-    }
     if let Some(backup) = &report.backup {
         let backup = path_text(backup);
         let _ = writeln!(text, "backup of the database: `{}`", printer.name(&backup));
+    }
+    text
+}
+
+/// Why there is nothing to quarantine, and what `loci doctor` finds nevertheless: it compares what is
+/// in the files, and a segment can be out of date without being older than the database.
+fn nothing(printer: Printer, path: &Path, options: &QuarantineOptions) -> String {
+    let age = span(options.stale.as_secs());
+    let damaged = if options.check { " or damaged" } else { "" };
+    let mut text = format!(
+        "nothing to quarantine: no index segment is {age} older than the database{damaged}\n"
+    );
+    let Ok(diagnosis) = diagnose(path, Some(ForeignKind::Chroma)) else {
+        return text;
+    };
+    let mut others: Vec<&ForeignFinding> = grave(&diagnosis.findings).collect();
+    others.dedup_by_key(|finding| finding.code);
+    if others.is_empty() {
+        return text;
+    }
+    let place = shell_quoted(path);
+    let _ = writeln!(text, "`loci doctor {place}` reports other problems:");
+    for finding in &others {
+        let message = printer.name(&finding.message);
+        let _ = writeln!(text, "  {}: {message}", finding.code);
+    }
+    let mut fixes: Vec<String> = others
+        .iter()
+        .filter_map(|finding| finding.fix.as_ref().map(hint::of_fix))
+        .collect();
+    fixes.dedup();
+    for fix in fixes {
+        let _ = writeln!(text, "  help: {}", printer.name(&fix));
     }
     text
 }
@@ -132,38 +169,4 @@ fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
         "; {} vector(s) {written}, {} {unreachable}",
         of.vectors_saved, of.vectors_unreachable
     );
-}
-
-/// A span of time in the largest fitting unit.
-fn span(seconds: u64) -> String {
-    let minutes = seconds / 60;
-    let (count, unit) = match (minutes / (24 * 60), minutes / 60, minutes) {
-        (0, 0, 0) => (seconds, "second"),
-        (0, 0, minutes) => (minutes, "minute"),
-        (0, hours, _) => (hours, "hour"),
-        (days, _, _) => (days, "day"),
-    };
-    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_span_is_reported_in_the_unit_that_fits() {
-        let spans = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
-        assert_eq!(
-            spans,
-            [
-                "0 seconds",
-                "1 second",
-                "59 seconds",
-                "1 minute",
-                "2 hours",
-                "1 day",
-                "2 days"
-            ]
-        );
-    }
 }

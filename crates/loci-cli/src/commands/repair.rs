@@ -18,9 +18,12 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
     if let Some(path) = &arguments.chroma {
         return chroma::run(path, arguments, session);
     }
-    let report = session.named()?.repair(&repair::Request {
+    let palace = session.named()?;
+    let working = session.printer.working("checking and repairing the palace");
+    let report = palace.repair(&repair::Request {
         replace: arguments.replace,
     })?;
+    drop(working);
     let text = lines(session.printer, &report);
     Ok(Reply::new(&report, text)?.exit_if(!report.is_complete(), Exit::Nothing))
 }

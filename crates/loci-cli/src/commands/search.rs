@@ -14,7 +14,7 @@ use self::hits::HitOrigin;
 use super::{last_search, mining};
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
-use crate::input;
+use crate::input::{self, Sources};
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -59,9 +59,14 @@ fn mined_note(report: &MineReport) -> Option<String> {
 }
 
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
+    let sources = if arguments.within.is_empty() {
+        Sources::Palace(session, Some(&arguments.ask.collection))
+    } else {
+        Sources::Unread
+    };
     let request = Request {
         explain: arguments.explain,
-        ..request(&arguments.question, &arguments.ask)?
+        ..request(&arguments.question, &arguments.ask, sources)?
     };
     if arguments.within.is_empty() {
         let answer = session.existing()?.search(&request)?;
@@ -110,11 +115,15 @@ fn reply(
 }
 
 /// The request of `search` and `why-not`.
-pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Request> {
+pub(crate) fn request(
+    question: &[OsString],
+    ask: &AskArguments,
+    sources: Sources<'_>,
+) -> Result<Request> {
     Ok(Request {
         collection: ask.collection.clone(),
         k: usize::from(ask.k),
-        selection: input::selection(&ask.filter)?,
+        selection: input::selection(&ask.filter, sources)?,
         max_distance: ask.max_distance,
         min_probability: ask.min_probability,
         budget: ask.budget.map(|tokens| tokens as usize),

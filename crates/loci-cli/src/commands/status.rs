@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use loci_palace::backup::LastBackup;
 use loci_palace::status::{self, CollectionStatus};
 use loci_palace::{Advice, Warning};
 
@@ -9,6 +10,7 @@ use crate::failure::Result;
 use crate::hint;
 use crate::reply::Reply;
 use crate::session::Session;
+use crate::units::{ago, size};
 
 pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let palace = session.existing()?;
@@ -19,9 +21,14 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
 fn lines(backend: &str, answer: &status::Answer) -> String {
     let (path, state) = (&answer.palace, &answer.state);
     let mut text = format!(
-        "palace       {path}\nbackend      {backend}, format {}\ndrawers      {}\nsize         {} bytes\n",
-        state.format, answer.total, state.bytes
+        "palace       {path}\nbackend      {backend}, format {}\ndrawers      {}\nsize         {}\n",
+        state.format,
+        answer.total,
+        size(state.bytes)
     );
+    if let Some(files) = &answer.files {
+        let _ = writeln!(text, "last backup  {}", backup(files.last_backup.as_ref()));
+    }
     for CollectionStatus { info, index } in &answer.collections {
         let _ = write!(
             text,
@@ -89,4 +96,16 @@ fn lines(backend: &str, answer: &status::Answer) -> String {
         );
     }
     text
+}
+
+/// The last backup in a few words.
+pub(super) fn backup(last: Option<&LastBackup>) -> String {
+    let Some(last) = last else {
+        return "none".to_owned();
+    };
+    let mut words = format!("{}, {}", ago(last.seconds), last.path);
+    if last.missing {
+        words.push_str(" (the file is gone or has another size)");
+    }
+    words
 }

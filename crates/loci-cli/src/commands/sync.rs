@@ -14,7 +14,9 @@ use crate::session::Session;
 const SHOWN: usize = 50;
 
 pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Reply> {
-    let report = session.existing()?.sync(&sync::Request {
+    let palace = session.existing()?;
+    let working = session.printer.working("looking for files that are gone");
+    let report = palace.sync(&sync::Request {
         collection: arguments.collection.clone(),
         paths: arguments.paths.clone(),
         rules: mining::rules(&arguments.rules),
@@ -22,6 +24,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
         conversations: arguments.conversations,
         even_most: arguments.even_most,
     })?;
+    drop(working);
     let drawers: u64 = report.gone.iter().map(|gone| gone.drawers).sum();
     let mut text = String::new();
     for gone in report.gone.iter().take(SHOWN) {

@@ -11,9 +11,12 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<Reply> {
-    let report = session.named()?.verify(&verify::Request {
+    let palace = session.named()?;
+    let working = session.printer.working("checking the palace");
+    let report = palace.verify(&verify::Request {
         deep: arguments.deep,
     })?;
+    drop(working);
     let how = if report.deep { "deep check" } else { "check" };
     let text = if report.ok() {
         let hint = if report.deep {

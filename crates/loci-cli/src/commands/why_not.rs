@@ -9,14 +9,16 @@ use crate::args::WhyNotArguments;
 use crate::commands::search::request;
 use crate::failure::{Exit, Result};
 use crate::hint::Flags;
+use crate::input::Sources;
 use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<Reply> {
     let palace = session.existing()?;
+    let sources = Sources::Palace(session, Some(&arguments.ask.collection));
     let request = Request {
         id: palace.complete_id(Some(&arguments.ask.collection), &arguments.id)?,
-        search: request(&arguments.question, &arguments.ask)?,
+        search: request(&arguments.question, &arguments.ask, sources)?,
     };
     let mut worded = Flags.put(palace.why_not(&request)?);
     worded.title = palace.title_of_drawer(&request.search.collection, &request.id)?;

@@ -14,6 +14,8 @@ use crate::session::Session;
 
 /// Longer names are cut.
 const WIDTH: usize = 100;
+/// Rooms shown of a wing; JSON has more.
+const ROOMS: usize = 8;
 
 pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<Reply> {
     if let Some(WingsCommand::Split(arguments)) = &arguments.command {
@@ -32,11 +34,31 @@ pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<R
 }
 
 fn line(printer: Printer, info: &WingInfo) -> String {
+    let day = info.changed_at.as_ref().and_then(|moment| moment.get(..10));
     let mut text = format!(
-        "{:>7}  {}\n",
+        "{:>7}  {}{}\n",
         info.drawers,
-        printer.stored_line(&info.wing, WIDTH)
+        printer.stored_line(&info.wing, WIDTH),
+        day.map_or_else(String::new, |day| format!("  changed {day}")),
     );
+    let mut rooms: Vec<String> = info
+        .rooms
+        .iter()
+        .take(ROOMS)
+        .map(|room| {
+            format!(
+                "{} {}",
+                printer.stored_line(&room.room, WIDTH),
+                room.drawers
+            )
+        })
+        .collect();
+    if info.rooms.len() > ROOMS {
+        rooms.push(format!("{} more", info.rooms.len() - ROOMS));
+    }
+    if !rooms.is_empty() {
+        let _ = writeln!(text, "         rooms: {}", rooms.join(", "));
+    }
     for project in &info.projects {
         let folder = printer.stored_line(&project.path, WIDTH);
         let _ = match &project.remote {
@@ -52,11 +74,14 @@ fn line(printer: Printer, info: &WingInfo) -> String {
 }
 
 fn split(arguments: &SplitArguments, session: &Session<'_>) -> Result<Reply> {
-    let split = session.existing()?.split_wing(&wings::split::Request {
+    let palace = session.existing()?;
+    let working = session.printer.working("reading the drawers of the wing");
+    let split = palace.split_wing(&wings::split::Request {
         collection: arguments.collection.clone(),
         wing: arguments.wing.clone(),
         apply: arguments.apply,
     })?;
+    drop(working);
     let text = split_lines(session.printer, &split);
     Ok(Reply::new(&split, text)?.exit_if(split.drawers == 0, Exit::Nothing))
 }

@@ -10,6 +10,9 @@ use super::*;
 /// changed or removed.
 const CODES: [&str; 64] = [
     "another_metric",
+    "backup_damaged",
+    "backup_left",
+    "backup_not_recorded",
     "blank_query",
     "budget_cut",
     "budget_left_out",

@@ -50,19 +50,43 @@ fn add_gives_id_and_outcome() {
 }
 
 #[test]
-fn an_id_that_exists_keeps_the_old_drawer() {
+fn an_id_with_another_text_is_an_error_and_keeps_the_old_drawer() {
     let dir = Dir::new();
     dir.json(0, &["add", "old", "--id", "a"]);
-    assert_eq!(
-        dir.json(0, &["add", "new", "--id", "a"])["outcome"],
-        "exists"
-    );
+    for other in [
+        &["add", "new", "--id", "a"][..],
+        &["add", "old", "--id", "a", "--wing", "w"],
+    ] {
+        let error = dir.error(2, other);
+        assert_eq!(error["kind"], "conflict");
+        assert!(
+            error["message"].as_str().unwrap().contains("`a`"),
+            "{error}"
+        );
+        assert!(
+            error["help"]
+                .as_str()
+                .unwrap()
+                .contains("loci update a TEXT"),
+            "{error}"
+        );
+    }
     assert_eq!(dir.json(0, &["get", "a"])["drawers"][0]["text"], "old");
-    let human = dir.run(&["add", "new", "--id", "a"]).ok();
-    assert!(
-        human.stdout.contains("exists and was not changed"),
-        "{human:?}"
+    // The same again is a duplicate, as without an id.
+    for flags in [&[][..], &["--allow-duplicate"]] {
+        let same = dir.json(0, &[&["add", "old", "--id", "a"][..], flags].concat());
+        assert_eq!(same["outcome"], "duplicate");
+        assert_eq!(
+            (&same["id"], &same["duplicate_of"]),
+            (&json!("a"), &json!("a"))
+        );
+    }
+    let human = dir.run(&["add", "old", "--id", "a"]).ok();
+    assert_eq!(
+        human.stdout,
+        "`a` already holds the same text; nothing was added\n"
     );
+    assert_eq!(dir.json(0, &["status"])["drawers"], 1);
 }
 
 #[test]

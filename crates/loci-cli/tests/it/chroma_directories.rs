@@ -583,7 +583,15 @@ fn nothing_to_quarantine_is_no_error_and_repair_wants_a_directory() {
     let dir = Dir::new();
     let old = Old::queued(&dir);
     let words = dir.run(&["quarantine", old.name()]).ok().stdout;
-    assert_eq!(words, "nothing to quarantine\n");
+    assert_eq!(
+        words,
+        "nothing to quarantine: no index segment is 1 hour older than the database\n"
+    );
+    let missing = dir.error(2, &["quarantine", "missing"]);
+    assert!(
+        missing["message"].as_str().unwrap().contains("`missing`"),
+        "{missing}"
+    );
     dir.write("home/letter.txt", "dear palace");
     for place in ["missing", "home"] {
         let error = dir.error(2, &["repair", "--chroma", place]);

@@ -51,6 +51,33 @@ fn a_quarantine_finds_the_directory_as_a_doctor_does() {
     assert_eq!(report["path"], old.name());
 }
 
+/// `doctor` warned about an old index, and `quarantine` said only that there was nothing to do.
+#[test]
+fn a_quarantine_that_does_nothing_names_what_the_doctor_finds() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    let healthy = dir.run(&["quarantine", old.name()]).ok().stdout;
+    assert!(!healthy.contains("loci doctor"), "{healthy}");
+    let header = indexes(&old)[0].join("header.bin");
+    fs::remove_file(header).unwrap();
+    let report = dir.json(1, &["doctor", old.name()]);
+    let words = dir.run(&["quarantine", old.name()]).ok().stdout;
+    assert!(
+        words.contains(&format!("`loci doctor {}` reports", old.name())),
+        "{words}"
+    );
+    let findings = report["findings"].as_array().unwrap();
+    let grave = findings
+        .iter()
+        .filter(|finding| finding["severity"] != "note");
+    for finding in grave {
+        let code = format!("  {}: ", finding["code"].as_str().unwrap());
+        assert!(words.contains(&code), "{code} is not in {words}");
+        let fix = format!("help: {}", finding["fix"].as_str().unwrap());
+        assert!(words.contains(&fix), "{fix} is not in {words}");
+    }
+}
+
 /// A mistyped path exited with 0, as if nothing there were stale.
 #[test]
 fn a_quarantine_of_a_missing_path_is_an_error_that_names_it() {

@@ -83,6 +83,8 @@ fn with_drawers() -> Dir {
     let dir = Dir::new();
     dir.json(0, &["add", "a lighthouse keeper", "--id", "a"]);
     dir.json(0, &["add", "a kettle on the stove", "--id", "b"]);
+    // Without a backup, the doctor advises one.
+    dir.json(0, &["backup", "drawers.backup"]);
     dir
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Dir;
+use crate::support::{Dir, texts};
 
 fn facts(dir: &Dir, code: i32, arguments: &[&str]) -> serde_json::Value {
     dir.json(code, &[&["facts"], arguments].concat())
@@ -227,4 +227,43 @@ fn facts_and_their_ends_survive_export_and_import() {
     assert_eq!(copied, before);
     assert_eq!(dir.run(&["import", file]).code, 0);
     assert_eq!(facts(&dir, 1, &["query", "alice"])["total"], 0);
+}
+
+#[test]
+fn facts_are_listed_without_naming_one() {
+    let dir = Dir::new();
+    for (subject, object, more) in [
+        ("Alice", "Lyon", &["--from", "2020", "--to", "2024"][..]),
+        ("Alice", "Paris", &["--from", "2024"]),
+        ("Bob", "Rome", &[]),
+    ] {
+        let add = ["facts", "add", subject, "lives in", object];
+        dir.json(0, &[&add[..], more].concat());
+    }
+    dir.json(0, &["facts", "add", "Bob", "owns", "a boat"]);
+    let objects = |arguments: &[&str]| {
+        let answer = dir.json(0, &[&["facts", "list"][..], arguments].concat());
+        texts(&answer["facts"], "object")
+    };
+    assert_eq!(objects(&[]), ["Paris", "Rome", "a boat"]);
+    assert_eq!(objects(&["--all"]), ["Lyon", "Paris", "Rome", "a boat"]);
+    assert_eq!(objects(&["--subject", "bob"]), ["Rome", "a boat"]);
+    assert_eq!(
+        objects(&["--predicate", "lives in", "--object", "rome"]),
+        ["Rome"]
+    );
+    assert_eq!(objects(&["--limit", "1", "--offset", "1"]), ["Rome"]);
+    let human = dir.run(&["facts", "list", "--all"]).ok();
+    let lines: Vec<&str> = human.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Alice  lives in  Lyon    since 2020 until 2024",
+            "Alice  lives in  Paris   since 2024             now",
+            "Bob    lives in  Rome                           now",
+            "Bob    owns      a boat                         now",
+        ]
+    );
+    let none = dir.json(1, &["facts", "list", "--subject", "Carol"]);
+    assert_eq!(none["total"], 0);
 }

@@ -34,14 +34,13 @@ fn a_session_reads_as_documented() {
         (
             &["query", "--vector", near],
             0,
-            "1. move  score 1.0000  distance 0.0000  {\"room\":\"home\",\"wing\":\"alice\"}\n   \
-             Alice moved to Lyon in May.\n"
+            "1. move  alice  home  score 1.0000  distance 0.0000\n   Alice moved to Lyon in May.\n"
                 .to_owned(),
         ),
         (
             &["query", "Lyon"],
             0,
-            "1. move  {\"room\":\"home\",\"wing\":\"alice\"}\n   Alice moved to Lyon in May.\n".to_owned(),
+            "1. move  alice  home\n   Alice moved to Lyon in May.\n".to_owned(),
         ),
         (&["query", "Rome"], 1, "nothing found\n".to_owned()),
         (&["update", "move", "--room", "addresses"], 0, "updated move\n".to_owned()),

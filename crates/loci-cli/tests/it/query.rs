@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mine::put;
 use crate::support::{Dir, texts};
 
 fn close(value: &Value, wanted: f64) -> bool {
@@ -153,4 +154,37 @@ fn the_help_names_the_limits_of_k() {
         let error = dir.error(64, &["query", "--vector", &file, "-k", k]);
         assert_eq!(error["kind"], "usage", "{k}");
     }
+}
+
+#[test]
+fn people_see_places_and_no_raw_metadata() {
+    let dir = Dir::new();
+    put(&dir, "notes/a.md", "# Boiler\n\nThe boiler leaks.\n");
+    dir.json(
+        0,
+        &["mine", "notes", "--wing", "house", "--room", "repairs"],
+    );
+    let metadata = r#"{"authored_at": "2026-03-04", "score": 3}"#;
+    dir.json(
+        0,
+        &[
+            "add",
+            "A boiler by hand.",
+            "--id",
+            "hand",
+            "--metadata",
+            metadata,
+        ],
+    );
+    let file = dir.path("notes/a.md").canonicalize().unwrap();
+    let shown = dir.run(&["query", "leaks"]).ok().stdout;
+    assert!(shown.contains("  house  repairs\n"), "{shown}");
+    assert!(
+        shown.contains(&format!("   {}:1", file.display())),
+        "{shown}"
+    );
+    assert!(shown.contains("   # Boiler The boiler leaks."), "{shown}");
+    let shown = dir.run(&["query", "hand"]).ok().stdout;
+    assert_eq!(shown, "1. hand\n   2026-03-04\n   A boiler by hand.\n");
+    assert!(!shown.contains(['{', '}']), "{shown}");
 }

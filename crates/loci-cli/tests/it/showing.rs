@@ -243,6 +243,12 @@ fn the_beginning_of_an_id_stands_for_the_id_if_it_is_not_ambiguous() {
             .stdout
             .contains("deploy-web")
     );
+    // The rest of the id may be another drawer than the one that is meant, so `forget` asks.
+    let refused = dir.run(&["forget", "deploy-w"]);
+    assert_eq!(refused.code, 64, "{refused:?}");
+    assert_eq!(text("deploy-web"), "two");
+    dir.run(&["forget", "deploy-w", "--yes"]).ok();
+    dir.json(1, &["get", "deploy-web"]);
 }
 
 fn conditions() -> Dir {

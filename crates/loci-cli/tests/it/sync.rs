@@ -245,7 +245,7 @@ fn runs_are_listed_newest_first_with_what_they_did() {
     let human = dir.run(&["runs"]).ok();
     let lines: Vec<&str> = human.stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{human:?}");
-    for (line, what) in lines.iter().zip(["+0 ~0 -1", "+1 ~0 -0", "+3 ~0 -0"]) {
+    for (line, what) in lines.iter().zip(["1 removed", "1 new", "3 new"]) {
         assert!(line.contains(what), "{line}");
     }
     assert_eq!(
@@ -358,4 +358,46 @@ fn a_sync_of_one_folder_leaves_its_neighbour_with_the_same_beginning() {
         "{swept}"
     );
     assert_eq!(drawers(&dir).len(), 2);
+}
+
+#[test]
+fn an_undo_without_a_number_takes_the_last_run_that_can_be_undone() {
+    let dir = Dir::new();
+    dir.json(0, &["init"]);
+    let nothing = dir.json(1, &["undo"]);
+    assert_eq!(
+        (&nothing["run"], &nothing["removed"]),
+        (&Value::Null, &json!(0))
+    );
+    for name in ["a", "b"] {
+        put(
+            &dir,
+            &format!("notes/{name}.md"),
+            format!("# {name}\n\nThe boiler of {name}.\n"),
+        );
+        dir.json(0, &["mine", "notes"]);
+    }
+    // A run that changed nothing is not one to undo.
+    dir.json(0, &["mine", "notes"]);
+    let runs = dir.json(0, &["runs"]);
+    let last = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["sources"] == 1)
+        .unwrap()["run"]
+        .clone();
+    let human = dir.run(&["undo"]).ok();
+    let start = format!("undid run {last} (mine of ");
+    assert!(human.stdout.starts_with(&start), "{human:?}");
+    assert!(
+        human.stdout.contains("/notes): removed 1 drawer(s)"),
+        "{human:?}"
+    );
+    assert_eq!(dir.json(0, &["status"])["drawers"], 1);
+    // Then the one before it, then none.
+    let second = dir.json(0, &["undo"]);
+    assert_eq!(second["removed"], 1);
+    assert!(second["run"].as_u64() < last.as_u64(), "{second}");
+    assert_eq!(dir.json(1, &["undo"])["run"], Value::Null);
 }

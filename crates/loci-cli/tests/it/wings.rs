@@ -436,3 +436,45 @@ fn an_undo_after_a_split_brings_drawers_back_to_the_wing_of_their_project() {
     assert_eq!(wings(&dir)[0], ("api".to_owned(), 1));
     dir.run(&["verify", "--deep"]).ok();
 }
+
+#[test]
+fn the_bare_command_lists_wings_with_rooms_and_their_last_change() {
+    let dir = Dir::new();
+    for (id, wing, room) in [
+        ("a", "acme", "plans"),
+        ("b", "acme", "plans"),
+        ("c", "acme", "rules"),
+        ("d", "zoo", ""),
+    ] {
+        let room = if room.is_empty() {
+            &[][..]
+        } else {
+            &["--room", room][..]
+        };
+        dir.json(
+            0,
+            &[&["add", id, "--id", id, "--wing", wing][..], room].concat(),
+        );
+    }
+    let answer = dir.json(0, &["wings"]);
+    let wing = &answer["wings"][0];
+    assert_eq!(
+        (&wing["wing"], &wing["drawers"], &wing["rooms"]),
+        (
+            &json!("acme"),
+            &json!(3),
+            &json!([{"room": "plans", "drawers": 2}, {"room": "rules", "drawers": 1}])
+        )
+    );
+    let day = &wing["changed_at"].as_str().unwrap()[..10];
+    let human = dir.run(&["wings"]).ok();
+    assert_eq!(
+        human.stdout,
+        format!(
+            "      3  acme  changed {day}\n         rooms: plans 2, rules 1\n      1  zoo  changed {day}\n"
+        )
+    );
+    let empty = Dir::new();
+    empty.json(0, &["init"]);
+    assert_eq!(empty.json(1, &["wings"])["wings"], json!([]));
+}

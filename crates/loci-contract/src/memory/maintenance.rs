@@ -27,6 +27,7 @@ pub(super) struct Fresh {
 
 pub(super) fn state_of(palace: &Palace) -> PalaceState {
     PalaceState {
+        identity: String::new(),
         format: 0,
         seq: palace.seq,
         purge_pending: false,

@@ -28,7 +28,7 @@ pub fn s20_2_a_call_without_its_capability_is_unsupported(fixture: &dyn Fixture)
     let target = place.path().join("backup");
     let selection = Selection::ids(["a"]);
     let embedder = WordEmbedder::new("other", 4);
-    let calls: [(Capability, &dyn Fn() -> Option<Error>); 8] = [
+    let calls: [(Capability, &dyn Fn() -> Option<Error>); 9] = [
         (Capability::Status, &|| backend.state(&palace).err()),
         (Capability::Forgetting, &|| {
             backend.forget(&palace, DRAWERS, &selection).err()
@@ -41,6 +41,9 @@ pub fn s20_2_a_call_without_its_capability_is_unsupported(fixture: &dyn Fixture)
         }),
         (Capability::Backups, &|| {
             backend.backup(&palace, &target).err()
+        }),
+        (Capability::Backups, &|| {
+            backend.check_backup(&palace, &target, false).err()
         }),
         (Capability::Backups, &|| {
             backend.restore(&palace, &target, true).err()
@@ -296,4 +299,91 @@ pub fn s20_9_a_palace_that_was_closed_opens_with_its_ledger(fixture: &dyn Fixtur
     let again = open(fixture, &palace, DRAWERS, &plain()).unwrap();
     let runs = again.ledger().map(|ledger| ledger.runs(1).unwrap());
     assert_eq!(runs.map(|runs| runs[0].id), run);
+}
+
+pub fn s20_10_a_backup_is_checked_without_being_restored(fixture: &dyn Fixture) {
+    if lacks(fixture, Capability::Backups) {
+        return;
+    }
+    let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
+    let collection = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    let batch = Batch::new(["a", "b"]).documents(["red", "blue"]);
+    collection.add(&batch).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    backend.backup(&palace, &at("backup")).unwrap();
+    let bytes = std::fs::read(at("backup")).unwrap();
+    let identity = backend.state(&palace).unwrap().identity;
+    assert!(!identity.is_empty());
+    for deep in [false, true] {
+        let contents = backend.check_backup(&palace, &at("backup"), deep).unwrap();
+        assert_eq!((contents.drawers, contents.damaged), (2, 0));
+        assert_eq!(contents.identity, identity);
+    }
+    assert_eq!(std::fs::read(at("backup")).unwrap(), bytes);
+    let other = fixture.fresh_palace();
+    open(fixture, &other, DRAWERS, &plain()).unwrap();
+    assert_ne!(backend.state(&other).unwrap().identity, identity);
+    let cut = bytes.split_at(bytes.len() - 1).0;
+    let half = bytes.split_at(bytes.len() / 2).0;
+    let others: [(&str, &[u8]); 4] = [
+        ("cut", cut),
+        ("half", half),
+        ("empty", b""),
+        ("text", b"red"),
+    ];
+    for (name, bytes) in others {
+        std::fs::write(at(name), bytes).unwrap();
+        for deep in [false, true] {
+            let checked = backend.check_backup(&palace, &at(name), deep);
+            assert!(checked.is_err(), "{name}, deep {deep}: {checked:?}");
+        }
+    }
+    assert!(
+        backend
+            .check_backup(&palace, &at("missing"), false)
+            .is_err()
+    );
+    assert!(backend.check_backup(&palace, place.path(), false).is_err());
+}
+
+pub fn s20_11_several_collections_are_forgotten_in_one_call(fixture: &dyn Fixture) {
+    if lacks(fixture, Capability::Forgetting) {
+        return;
+    }
+    let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
+    let names = ["one".to_owned(), "three".to_owned(), "two".to_owned()];
+    for name in &names {
+        let collection = open(fixture, &palace, name, &plain()).unwrap();
+        let batch = Batch::new(["a", "b"]).documents(["red", "blue"]);
+        collection.add(&batch).unwrap();
+    }
+    let mut seen = Vec::new();
+    let outcome = backend.forget_in(
+        &palace,
+        &names,
+        &Selection::ids(["a"]),
+        &mut |done, so_far| {
+            seen.push((done, so_far.forgotten));
+            Ok(())
+        },
+    );
+    assert_eq!(outcome.unwrap().forgotten, 3);
+    assert_eq!(seen, [(0, 0), (1, 1), (2, 2)]);
+    let stopped = backend.forget_in(&palace, &names, &Selection::ids(["b"]), &mut |done, _| {
+        if done == 1 {
+            return Err(Error::invalid("test", "stops here"));
+        }
+        Ok(())
+    });
+    assert!(stopped.is_err());
+    let left = |name: &str| {
+        let collection = open(fixture, &palace, name, &plain()).unwrap();
+        ids(&*collection, Selection::all())
+    };
+    assert_eq!(left("one"), Vec::<String>::new());
+    assert_eq!(
+        (left("two"), left("three")),
+        (vec!["b".to_owned()], vec!["b".to_owned()])
+    );
 }

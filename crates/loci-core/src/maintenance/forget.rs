@@ -23,6 +23,19 @@ pub struct ForgetOutcome {
     pub removed_files: Vec<String>,
 }
 
+impl ForgetOutcome {
+    /// Adds the result of a later call. The purge is that of the later call, because each one is
+    /// about the whole palace.
+    pub fn add(&mut self, later: Self) {
+        self.forgotten += later.forgotten;
+        self.facts += later.facts;
+        self.links += later.links;
+        self.purge_pending = later.purge_pending;
+        self.pending_reason = later.pending_reason;
+        self.removed_files.extend(later.removed_files);
+    }
+}
+
 /// Why a purge is incomplete. The next process that uses the palace completes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! The state of a palace, and the result of a restore.
+//! The state of a palace, what a backup holds, and the result of a restore.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,9 @@ use crate::warning::Warning;
 /// The state of a palace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PalaceState {
+    /// The name of the palace, which its backups have too: random, and the same for as long as the
+    /// palace exists. Empty if the backend has none.
+    pub identity: String,
     /// Format version of the database.
     pub format: i64,
     /// Sequence number of the last change.
@@ -43,4 +46,16 @@ pub struct Restored {
     pub drawers: u64,
     /// Where the previous palace was moved.
     pub set_aside: Option<PathBuf>,
+}
+
+/// What a backup holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupContents {
+    /// [`PalaceState::identity`] of the palace that it was made of.
+    pub identity: String,
+    /// Number of drawers.
+    pub drawers: u64,
+    /// Number of drawers, facts and links whose bytes are not what was written. Only a deep check
+    /// counts them.
+    pub damaged: u64,
 }

@@ -161,6 +161,14 @@ impl Warning {
             Self::Quarantine {
                 problem: text("1 vector becomes unreachable"),
             },
+            Self::BackupLeft {
+                path: "backups/old".into(),
+                problem: text("it was cut"),
+            },
+            Self::BackupDamaged { records: 1 },
+            Self::BackupNotRecorded {
+                problem: text("the palace is read-only"),
+            },
             Self::BudgetTooSmall { budget: 1 },
             Self::InstructionsLeftOut { passages: 1 },
             Self::InstructionLike,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Capability, Error, Filter, Result, Selection, forget};
+use loci_palace::{Capability, Error, Filter, Result, Selection, forget, quoted};
 
 use super::get::ids;
 use super::{answer_schema, arguments};
@@ -74,6 +74,13 @@ fn render(answer: &forget::Answer) -> String {
             text,
             "deleted {} other file(s) that could contain the text",
             answer.removed_files.len()
+        );
+    }
+    if let Some(backup) = &answer.backup {
+        let _ = writeln!(
+            text,
+            "the backup {} may still hold the text",
+            quoted(backup)
         );
     }
     text

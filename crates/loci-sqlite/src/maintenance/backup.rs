@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use loci_core::{Error, PalaceRef, Result};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -23,34 +23,16 @@ pub(crate) fn backup(backend: &SqliteBackend, palace: &PalaceRef, target: &Path)
     let store = backend.store(palace, false)?;
     working_copy::tidy(&store.place);
     loci_files::output::refuse_inside_a_palace(target)?;
-    if fs::symlink_metadata(target).is_ok() {
-        return Err(Error::Conflict {
-            what: format!("`{}` already exists", target.display()),
-        });
-    }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    if !directory.is_dir() {
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::io("cannot create", target, source));
-    }
+    let directory = loci_files::output::folder_of_new(target)?;
     let temporary = directory.join(format!(".loci-backup-{:016x}.tmp", fastrand::u64(..)));
     let copied = copy_to(&store, &temporary).and_then(|()| {
         // The copy is complete and synced. A crash before this line leaves only the temporary file.
-        // A hard link fails if a file has appeared under the name; a rename would replace it.
-        fs::hard_link(&temporary, target)
-            .or_else(|error| match error.kind() {
-                std::io::ErrorKind::AlreadyExists => Err(error),
-                _ => fs::rename(&temporary, target),
-            })
+        loci_files::output::without_replacing(&temporary, target)
             .map_err(|source| Error::io("cannot create", target, source))?;
-        // The backup is reported only when its name is durable. A crash here may leave both names.
+        // The backup is reported only when its name is durable.
         sync_directory(&directory)
     });
-    // The temporary name goes last, also after an error. A crash before this line leaves a file that
-    // nothing refers to.
+    // After an error, nothing refers to the temporary file. A crash before this line leaves it.
     let _ = fs::remove_file(&temporary);
     copied?;
     fs::metadata(target)

@@ -172,6 +172,12 @@ pub const TEXT_COPIES: &[TextCopy] = &[
     row(Palace, "restore.lock", "a lock", NoText),
     row(Palace, "index.lock", "a lock", NoText),
     row(Palace, "palace.toml", "settings", NoText),
+    row(
+        Palace,
+        "palace.backup*",
+        "the record of the last backup: where and when, and sizes",
+        NoText,
+    ),
     // A mirror is derived from the directory of another program, which still has the text.
     row(
         Cache,

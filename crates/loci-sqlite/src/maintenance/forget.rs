@@ -18,25 +18,50 @@ use crate::relations::{self, Forgotten};
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
-/// Removes the selected drawers of a collection and every trace of their text, including the facts
-/// that were taken from them and the links that end at them. If the drawer of an id is already
-/// gone, its facts are still removed.
+/// Removes the selected drawers of the collections and every trace of their text, including the
+/// facts that were taken from them and the links that end at them. If the drawer of an id is already
+/// gone, its facts are still removed. The files are rewritten once, at the end.
 pub(crate) fn forget(
     backend: &SqliteBackend,
     palace: &PalaceRef,
-    collection: &str,
+    collections: &[String],
     selection: &Selection,
+    before_each: &mut dyn FnMut(usize, &ForgetOutcome) -> Result<()>,
 ) -> Result<ForgetOutcome> {
     if selection.is_all() {
         return Err(Error::invalid("forget", "needs ids or a filter"));
     }
     let store = backend.store(palace, false)?;
     store.refuse_read_only()?;
+    let mut outcome = ForgetOutcome::default();
+    for (done, collection) in collections.iter().enumerate() {
+        before_each(done, &outcome)?;
+        outcome.add(remove(&store, collection, selection)?);
+    }
+    let pending = store.read("looking for a pending purge", |db| {
+        Ok(Head::read(&db.sql)?.purge_pending)
+    })?;
+    let purged = if pending > 0 {
+        purge(&store, PurgeWait::Waits)?
+    } else {
+        Purged::default()
+    };
+    Ok(ForgetOutcome {
+        purge_pending: purged.pending.is_some(),
+        pending_reason: purged.pending,
+        removed_files: purged.removed_files,
+        ..outcome
+    })
+}
+
+/// Removes the selected drawers of a collection, their facts and links, and kept copies of them. The
+/// first transaction of each slice records that a purge is pending.
+fn remove(store: &Store, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
     let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
     let related = Cell::new(Forgotten::default());
     let earlier = Cell::new(0);
     let removed = in_slices(
-        &store,
+        store,
         "forgetting drawers",
         find,
         selection,
@@ -47,23 +72,13 @@ pub(crate) fn forget(
         },
         note_purge,
     )?;
-    let (copies, of_gone) = forget_copies(&store, collection, selection)?;
+    let (copies, of_gone) = forget_copies(store, collection, selection)?;
     let related = related.get() + of_gone;
-    let pending = store.read("looking for a pending purge", |db| {
-        Ok(Head::read(&db.sql)?.purge_pending)
-    })?;
-    let purged = if pending > 0 {
-        purge(&store, PurgeWait::Waits)?
-    } else {
-        Purged::default()
-    };
     Ok(ForgetOutcome {
         forgotten: removed.deleted + earlier.get() + copies,
         facts: related.facts,
         links: related.links,
-        purge_pending: purged.pending.is_some(),
-        pending_reason: purged.pending,
-        removed_files: purged.removed_files,
+        ..ForgetOutcome::default()
     })
 }
 

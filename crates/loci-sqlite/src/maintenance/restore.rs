@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 
 use loci_core::{Advice, Error, PalaceRef, Restored, Result};
 use loci_files::{foreign, own};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
-use super::{free_path, working_copy};
+use super::{backup_check, free_path, working_copy};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
-use crate::fault::{Attempt, Fault};
+use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
 use crate::store::palace_files::{PalaceFiles, sync_directory};
-use crate::store::{Head, Store, new_generation, read_only, schema, schema_check};
+use crate::store::{Head, Store, new_generation, read_only, schema};
 
 /// Replaces the state of `palace` by the backup. With `replace`, an existing palace is renamed
 /// within its directory; without it, an existing palace is a conflict.
@@ -33,7 +33,7 @@ pub(crate) fn restore(
 ) -> Result<Restored> {
     backend.ensure_open()?;
     let place = PalaceFiles::of(palace)?;
-    check_backup(backup)?;
+    backup_check::refuse_unusable(backup)?;
     if place.mark()?.is_some() && !replace {
         return Err(palace_exists(&place));
     }
@@ -121,107 +121,6 @@ fn palace_exists(place: &PalaceFiles) -> Error {
     .advise(Advice::ReplacePalace)
 }
 
-/// Refuses anything but a backup of a palace that this build can read, before anything is changed.
-#[expect(clippy::disallowed_methods, reason = "the path is checked first")]
-fn check_backup(backup: &Path) -> Result<()> {
-    if !fs::metadata(backup)
-        .map_err(|source| Error::io("cannot read", backup, source))?
-        .is_file()
-    {
-        return Err(Error::invalid(
-            format!("backup `{}`", backup.display()),
-            "is not a file",
-        ));
-    }
-    let mut log = backup.as_os_str().to_owned();
-    log.push("-wal");
-    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
-        return Err(Error::invalid(
-            format!("backup `{}`", backup.display()),
-            "has a log beside it, so it is a palace in use; back it up and restore the backup",
-        )
-        .advise(Advice::BackUp));
-    }
-    foreign::check(backup).map_err(|source| Error::io("cannot read", backup, source))?;
-    let check = || -> Attempt<()> {
-        // Opened as immutable, because no file may appear beside the user's file.
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
-        db.pragma_update(None, "trusted_schema", false)?;
-        keep_temporary_in_memory(&db)?;
-        let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if application != schema::APPLICATION_ID {
-            return Err(Error::invalid(
-                format!("backup `{}`", backup.display()),
-                "is not a backup of a palace",
-            )
-            .into());
-        }
-        if format > schema::FORMAT {
-            return Err(Error::NewerFormat {
-                path: backup.into(),
-                found: format,
-                supported: schema::FORMAT,
-            }
-            .into());
-        }
-        // The schema is checked before anything that reads more than the schema.
-        refuse_foreign(&db, backup)?;
-        let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        if verdict != "ok" {
-            return Err(Error::Corrupt {
-                what: "the backup".into(),
-                path: backup.into(),
-                detail: verdict,
-            }
-            .into());
-        }
-        Ok(())
-    };
-    check().map_err(|fault| match fault {
-        Fault::Sql(error) if is_unreadable(&error) => Error::invalid(
-            format!("backup `{}`", backup.display()),
-            "is not a readable backup of a palace",
-        ),
-        fault => fault.into_error(backup, "checking the backup"),
-    })
-}
-
-/// Whether the file is damaged, or the statements do not fit its schema.
-fn is_unreadable(error: &rusqlite::Error) -> bool {
-    Fault::is_damage_of_file(error) || error.sqlite_error_code() == Some(ErrorCode::Unknown)
-}
-
-/// Refuses a schema that is not exactly that of a palace. A trigger would run at every write, and a
-/// view could replace a table.
-fn refuse_foreign(db: &Connection, backup: &Path) -> Attempt<()> {
-    let differences = schema_check::differences(db)?;
-    if differences.is_empty() {
-        return Ok(());
-    }
-    let problem = format!(
-        "does not have the schema of a palace: {}",
-        schema_check::describe(&differences)
-    );
-    Err(Error::invalid(format!("backup `{}`", backup.display()), problem).into())
-}
-
-fn immutable_uri(path: &Path) -> Result<String> {
-    let path =
-        std::path::absolute(path).map_err(|source| Error::io("cannot resolve", path, source))?;
-    let bytes = path.as_os_str().as_encoded_bytes().iter();
-    let encoded: Vec<String> = bytes
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                char::from(*byte).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect();
-    Ok(format!("file://{}?immutable=1", encoded.concat()))
-}
-
 /// A copy of a backup that is ready to be put in place.
 struct Staged {
     temporary: PathBuf,
@@ -251,7 +150,7 @@ fn stage(backup: &Path, place: &PalaceFiles) -> Result<Staged> {
         let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.pragma_update(None, "trusted_schema", false)?;
         // The backup may have been replaced since it was checked. Nobody else writes to this copy.
-        refuse_foreign(&db, backup)?;
+        backup_check::refuse_foreign_schema(&db, backup)?;
         keep_temporary_in_memory(&db)?;
         db.execute(
             "UPDATE palace SET generation = ?1 WHERE id = 1",

@@ -19,6 +19,7 @@ pub(crate) fn state(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Palac
         };
         let head = Head::read(&db.sql)?;
         Ok(PalaceState {
+            identity: head.identity_text(),
             format: schema::FORMAT,
             seq: head.seq,
             purge_pending: head.purge_pending > 0,

@@ -6,14 +6,14 @@
 //! The lock is on the directory and not on the file in it, because SQLite locks the file itself.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, Result};
-use loci_files::{foreign, own, owner};
+use loci_files::locked::{self, LockedDirectory, leads_to};
+use loci_files::{foreign, own};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{backup, free_path};
@@ -25,9 +25,6 @@ const PREFIX: &str = "copy-";
 /// Prefix of working copies of older builds: files, which nobody locks.
 const OLD_PREFIX: &str = "verify-";
 const SUFFIX: &str = ".tmp";
-/// Attempts to find a name. An attempt fails if another process looks at the new directory before
-/// it is locked.
-const ATTEMPTS: usize = 100;
 /// The pause between two checks of the copies of others.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -82,8 +79,7 @@ impl fmt::Display for LiveCopy {
 /// A copy of this process. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct WorkingCopy {
-    directory: PathBuf,
-    _lock: File,
+    directory: LockedDirectory,
 }
 
 impl WorkingCopy {
@@ -95,54 +91,19 @@ impl WorkingCopy {
 
     /// [`WorkingCopy::create`] in any directory.
     pub(crate) fn create_in(parent: &Path, purpose: Purpose) -> Result<Self> {
-        for _ in 0..ATTEMPTS {
-            let directory = parent.join(format!(
-                "{PREFIX}{}-{}-{:016x}{SUFFIX}",
-                purpose.as_str(),
-                std::process::id(),
-                fastrand::u64(..)
-            ));
-            let fail = |source| Error::io("cannot create", &directory, source);
-            DirBuilder::new()
-                .mode(0o700)
-                .create(&directory)
-                .map_err(fail)?;
-            // Until this process has the lock, the directory looks abandoned and may be removed.
-            // The loop then tries another name.
-            let handed_over = owner::hand_over_directory(&directory);
-            let lock = match handed_over.and_then(|()| own::open(&directory)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(fail)?,
-            };
-            match lock.try_lock() {
-                Ok(()) if names(&directory, &lock) => {
-                    return Ok(Self {
-                        directory,
-                        _lock: lock,
-                    });
-                }
-                Ok(()) | Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(source)) => {
-                    return Err(Error::io("cannot lock", &directory, source));
-                }
-            }
-        }
-        Err(Error::Conflict {
-            what: format!(
-                "working copies in `{}` are removed right after they are created",
-                parent.display()
-            ),
-        })
+        let prefix = format!("{PREFIX}{}-{}-", purpose.as_str(), std::process::id());
+        let directory = LockedDirectory::create(parent, &prefix)?;
+        Ok(Self { directory })
     }
 
     /// The directory of the copy.
     pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+        self.directory.path()
     }
 
     /// The file of the copy.
     pub(crate) fn file(&self) -> PathBuf {
-        self.directory.join("copy")
+        self.directory.path().join("copy")
     }
 
     /// Fills the copy with one state of the palace, and syncs it.
@@ -192,15 +153,7 @@ impl WorkingCopy {
     }
 
     fn remove(&self) -> Result<()> {
-        remove(&self.directory)
-    }
-}
-
-impl Drop for WorkingCopy {
-    fn drop(&mut self) {
-        if let Err(error) = self.remove() {
-            tracing::warn!(%error, "a working copy was not removed; the next process removes it");
-        }
+        remove(self.directory.path())
     }
 }
 
@@ -235,23 +188,7 @@ pub(crate) fn remove_abandoned(place: &PalaceFiles) -> Result<Vec<String>> {
 /// users may share the directory.
 pub(crate) fn remove_abandoned_readers(parent: &Path) {
     let prefix = format!("{PREFIX}{}-", Purpose::Reader.as_str());
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let ours = entry
-            .metadata()
-            .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::current());
-        if !ours || !name.starts_with(&prefix) || !name.ends_with(SUFFIX) {
-            continue;
-        }
-        let path = entry.path();
-        let Ok(lock) = own::open(&path) else { continue };
-        if lock.try_lock().is_ok() && names(&path, &lock) {
-            // We hold the lock, so no process reads the copy or can start to.
-            if let Err(error) = remove(&path) {
-                tracing::debug!(%error, "an abandoned private copy was not removed");
-            }
-        }
-    }
+    locked::remove_abandoned(parent, &prefix);
 }
 
 /// Like [`remove_abandoned`], for callers with other work to do. A failure is logged.
@@ -306,7 +243,7 @@ fn find_copies(place: &PalaceFiles) -> Result<FoundCopies> {
             opened => opened.map_err(|source| Error::io("cannot open", &path, source))?,
         };
         match lock.try_lock() {
-            Ok(()) if names(&path, &lock) => {
+            Ok(()) if leads_to(&path, &lock) => {
                 // We hold the lock, so no process uses the copy or can start to. A crash during the
                 // removal leaves a directory without a lock, which the next process removes.
                 remove(&path)?;
@@ -320,15 +257,6 @@ fn find_copies(place: &PalaceFiles) -> Result<FoundCopies> {
         }
     }
     Ok(found)
-}
-
-/// Whether the path still leads to the opened file.
-fn names(path: &Path, opened: &File) -> bool {
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (fs::symlink_metadata(path), opened.metadata()) {
-        (Ok(at_path), Ok(opened)) => identity(at_path) == identity(opened),
-        _ => false,
-    }
 }
 
 /// Removes a file or directory that nothing refers to, such as an abandoned copy. A crash in between

@@ -15,7 +15,17 @@ pub(crate) struct Head {
     pub(crate) purge_pending: u64,
 }
 
+/// An identity as text.
+pub(crate) fn identity_text(identity: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(identity))
+}
+
 impl Head {
+    /// The identity as text.
+    pub(crate) fn identity_text(&self) -> String {
+        identity_text(self.identity)
+    }
+
     pub(crate) fn read(db: &Connection) -> Attempt<Self> {
         let mut statement = db.prepare_cached(
             "SELECT identity, generation, seq, tombstone_floor, purge_pending FROM palace WHERE id = 1",

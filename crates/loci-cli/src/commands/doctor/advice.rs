@@ -23,9 +23,32 @@ pub(super) struct DoctorFinding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     list: Vec<DoctorFinding>,
+    /// Whether this process may read the palace and not write it.
+    read_only: bool,
 }
 
 impl Findings {
+    /// Records that this process cannot write the palace.
+    pub(super) fn palace_is_read_only(&mut self) {
+        self.read_only = true;
+    }
+
+    /// Advice that needs to write the palace. Where this process cannot, only its owner can follow
+    /// it.
+    pub(super) fn to_write(&self, advice: impl Into<String>) -> String {
+        let advice = advice.into();
+        if self.read_only {
+            format!("as the user who owns the palace: {advice}")
+        } else {
+            advice
+        }
+    }
+
+    /// Whether this process may read the palace and not write it.
+    pub(super) fn read_only(&self) -> bool {
+        self.read_only
+    }
+
     pub(super) fn note(&mut self, code: &str, what: impl AsRef<str>, advice: impl AsRef<str>) {
         self.add(Severity::Note, code, what.as_ref(), advice.as_ref());
     }

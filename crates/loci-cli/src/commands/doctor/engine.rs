@@ -54,19 +54,26 @@ pub(super) fn index(status: Option<&status::Answer>, findings: &mut Findings) ->
         };
         section.line(name, words);
         if let Some(reason) = &state.held_back {
+            let advice = findings
+                .to_write("`loci repair` rebuilds it; until then answers are exact and slower");
             findings.warn(
                 "index_held_back",
                 format!("the index of `{name}` was not rebuilt: {reason}"),
-                "`loci repair` rebuilds it; until then answers are exact and slower",
+                advice,
             );
         } else if state.due {
+            let advice = if findings.read_only() {
+                "nothing; the next command of the user who owns the palace rebuilds it"
+            } else {
+                "nothing; the next command that searches or writes rebuilds it"
+            };
             findings.note(
                 "index_due",
                 format!(
                     "the index of `{name}` does not cover {}",
                     count(state.tail, "vector")
                 ),
-                "nothing; the next command that searches or writes rebuilds it",
+                advice,
             );
         }
     }
@@ -202,7 +209,8 @@ fn of_presence(
                 collection: collection.to_owned(),
             };
             let advice = note.advice().and_then(|advice| hint::words(&advice));
-            findings.note(note.code(), note.message(), advice.unwrap_or_default());
+            let advice = findings.to_write(advice.unwrap_or_default());
+            findings.note(note.code(), note.message(), advice);
             return;
         }
         Presence::Missing { why, stand_in } => (why, stand_in),
@@ -212,14 +220,20 @@ fn of_presence(
     } else {
         "it is searched by words only"
     };
+    let reembed = "`loci reembed --model static`";
     let advice = match pinned.name.as_str() {
-        MINILM_NAME => {
-            "`loci model pull minilm` or `loci model add PATH`; or `loci reembed --model static`"
-        }
+        MINILM_NAME => "`loci model pull minilm` or `loci model add PATH`",
         name if name.starts_with("openai:") => {
-            "set `url` and `model` under `[openai]` in config.toml, or `loci reembed --model static`"
+            "set `url` and `model` under `[openai]` in config.toml"
         }
-        _ => "`loci reembed --model static` recomputes its vectors",
+        _ => "",
+    };
+    let advice = if advice.is_empty() {
+        findings.to_write(format!("{reembed} recomputes its vectors"))
+    } else if findings.read_only() {
+        advice.to_owned()
+    } else {
+        format!("{advice}; or {reembed}")
     };
     findings.warn(
         "model_missing",

@@ -133,10 +133,9 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
     let Some(palace) = palace else {
         return (Value::Null, section);
     };
-    let spinner = session.printer.spinner();
-    spinner.set_message("recomputing everything");
+    let working = session.printer.working("recomputing everything");
     let report = palace.verify(&verify::Request { deep: true });
-    spinner.finish_and_clear();
+    drop(working);
     match report {
         Ok(report) => {
             let total = report.findings.len() as u64 + report.more;
@@ -148,10 +147,11 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
                     "deep",
                     format!("{drawers}: {}", sheet::count(total, "finding")),
                 );
+                let repair = found.to_write("`loci repair` repairs them");
                 found.wrong(
                     "verify_failed",
                     format!("{} found by a deep check", sheet::count(total, "finding")),
-                    "`loci verify --deep` lists them, `loci repair` repairs them",
+                    format!("`loci verify --deep` lists them; {repair}"),
                 );
             }
             let json = json!({
@@ -221,11 +221,13 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
         let parts = [&finding.collection, &finding.id];
         let of: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         let what = format!("{} {}: {}", finding.kind, of.join(" "), finding.detail);
-        found.wrong(finding.kind.as_str(), what, "`loci repair` repairs it");
+        let repair = found.to_write("`loci repair` repairs it");
+        found.wrong(finding.kind.as_str(), what, repair);
     }
     if report.more > 0 {
         let what = format!("{} more findings", report.more);
-        found.wrong("more", what, "`loci repair` repairs them");
+        let repair = found.to_write("`loci repair` repairs them");
+        found.wrong("more", what, repair);
     }
     let findings = found.sorted();
     let sections = [seen.section, of_index, of_models];

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::advice::Findings;
 use super::sheet::{Section, count, size};
+use crate::commands::status::backup as in_few_words;
 use crate::failure::Failure;
 use crate::session::{Session, refuse_foreign};
 
@@ -104,6 +105,7 @@ pub(super) fn examine<'s>(
             add_status(&mut json, palace, status);
             lines_of(&mut section, palace, status);
             of_status(status, &chosen.place, findings);
+            of_backups(status, palace, findings);
         }
         _ => section.line("state", state.replace('_', " ")),
     }
@@ -199,6 +201,7 @@ fn read_only(palace: &Palace, findings: &mut Findings) -> bool {
     let Ok(Some(warning)) = palace.read_only() else {
         return false;
     };
+    findings.palace_is_read_only();
     findings.warn(
         "palace_read_only",
         warning.message(),
@@ -236,6 +239,7 @@ fn add_status(json: &mut Value, palace: &Palace, status: &status::Answer) {
         "removed_duplicates": state.removed_duplicates,
         "purge_pending": state.purge_pending,
         "set_aside": state.set_aside,
+        "last_backup": palace.last_backup(state),
     });
     if let (Value::Object(json), Value::Object(more)) = (json, more) {
         json.extend(more);
@@ -258,6 +262,58 @@ fn lines_of(section: &mut Section, palace: &Palace, status: &status::Answer) {
         "format",
         format!("{} of backend {}", state.format, palace.backend_name()),
     );
+    if palace.offers(Capability::Backups) {
+        section.line(
+            "last backup",
+            in_few_words(palace.last_backup(state).as_ref()),
+        );
+    }
+}
+
+/// Days after which a backup of a palace that has changed is old.
+const OLD_DAYS: u64 = 30;
+
+/// Advice about backups. It is never more than a note: Loci does not know about copies that other
+/// programs make.
+fn of_backups(status: &status::Answer, palace: &Palace, findings: &mut Findings) {
+    // A reader who cannot write the palace cannot record a backup of it either.
+    if status.total == 0 || findings.read_only() || !palace.offers(Capability::Backups) {
+        return;
+    }
+    const MAKE: &str = "`loci backup --into DIR --keep 7` makes one, for example every day";
+    let Some(last) = palace.last_backup(&status.state) else {
+        findings.note("backup_none", "no backup of this palace is recorded", MAKE);
+        return;
+    };
+    if last.missing {
+        findings.note(
+            "backup_missing",
+            format!(
+                "the last backup, `{}`, is gone or has another size",
+                last.path
+            ),
+            MAKE,
+        );
+    } else if last.days >= OLD_DAYS && last.changed_since {
+        findings.note(
+            "backup_old",
+            format!(
+                "the last backup is {} old, and the palace has changed since",
+                count(last.days, "day")
+            ),
+            MAKE,
+        );
+    }
+    if last.holds_forgotten && !last.missing {
+        findings.note(
+            "backup_holds_forgotten",
+            format!(
+                "texts were forgotten after the last backup, `{}`, which still holds them",
+                last.path
+            ),
+            "make a new backup, and delete that one and older ones if the texts must be gone",
+        );
+    }
 }
 
 fn lines_around(
@@ -312,18 +368,23 @@ fn bytes_of(path: &Path) -> u64 {
 fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings) {
     let state = &status.state;
     if state.purge_pending {
+        let advice = findings.to_write(
+            "end programs that use it (`used by` lists them) and free disk space; the next command then removes it",
+        );
         findings.warn(
             "purge_pending",
             "forgotten text may still be in the files of the palace",
-            "end programs that use it (`used by` lists them) and free disk space; the next command then removes it",
+            advice,
         );
     }
     let damaged = state.damaged_drawers + state.damaged_relations;
     if damaged > 0 {
+        let advice = findings
+            .to_write("restore them from a backup, if you have one; answers leave them out");
         findings.note(
             "damaged_kept",
             format!("{damaged} damaged drawers, facts or links were set aside by a repair"),
-            "restore them from a backup, if you have one; answers leave them out",
+            advice,
         );
     }
     if !state.set_aside.is_empty() {
@@ -334,6 +395,7 @@ fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings
         } else {
             String::new()
         };
+        let advice = findings.to_write(format!("delete them from `{place}` if no data is missing"));
         findings.note(
             "set_aside",
             format!(
@@ -341,7 +403,7 @@ fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings
                 count(state.set_aside.len() as u64, "file"),
                 some.join(", ")
             ),
-            format!("delete them from `{place}` if no data is missing"),
+            advice,
         );
     }
 }
@@ -385,10 +447,14 @@ fn of_surroundings(
     let database = path.join("palace.sqlite3");
     let open_to = std::fs::metadata(&database).map_or(0, |file| file.permissions().mode() & 0o077);
     if open_to != 0 {
+        let advice = findings.to_write(format!(
+            "chmod 600 {}",
+            loci_palace::shell_quoted(&database)
+        ));
         findings.warn(
             "palace_exposed",
             "the database of the palace is open to other users of this machine",
-            format!("chmod 600 {}", loci_palace::shell_quoted(&database)),
+            advice,
         );
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::print::Printer;
+pub(super) use crate::units::{count, size};
 
 /// Width of the label column; longer labels overflow it.
 const LABEL: usize = 14;
@@ -48,19 +49,4 @@ pub(super) fn render(printer: Printer, sections: &[Section]) -> String {
         }
     }
     text
-}
-
-/// Bytes in a readable unit.
-pub(super) fn size(bytes: u64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    match units.iter().find(|(unit, _)| bytes as f64 >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit),
-        None => format!("{bytes} bytes"),
-    }
-}
-
-/// A number with its noun, in the plural unless it is one.
-pub(super) fn count(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{ending}")
 }

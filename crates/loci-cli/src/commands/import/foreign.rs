@@ -10,7 +10,7 @@ use loci_palace::import::foreign;
 use loci_palace::{
     DEFAULT_COLLECTION, Error, ErrorKind, ForeignFinding, ForeignKind, ForeignPalace,
     ImportProgress, ImportedCollection, LostPiece, Phase, RelationsReport, Severity,
-    candidates_file, open_foreign, shell_quoted,
+    candidates_file, open_foreign, path_text, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -29,11 +29,12 @@ pub(super) fn run(
     arguments: &ImportArguments,
     session: &Session<'_>,
 ) -> Result<Reply> {
-    let spinner = session.printer.spinner();
-    spinner.set_message(format!("reading {}", path.display()));
+    let working = session
+        .printer
+        .working(format!("reading {}", path_text(path)));
     // The source is opened and checked first: if that fails, no palace is created.
     let source = open_foreign(path, Some(kind));
-    spinner.finish_and_clear();
+    drop(working);
     let source = source?;
     source.require_readable()?;
     if let Some(file) = &arguments.candidates {

@@ -32,14 +32,15 @@ pub(super) fn run(
     let copied = arguments.output.is_some() && !arguments.dry_run;
     let path = chroma_directory(path);
     require_directory(&path)?;
-    let spinner = session.printer.spinner();
-    spinner.set_message(format!("reading {}", path.display()));
+    let working = session
+        .printer
+        .working(format!("reading {}", path_text(&path)));
     let answer = if arguments.embed {
         with_models(&path, &options, session)
     } else {
         repair(&path, &options).map_err(Failure::from)
     };
-    spinner.finish_and_clear();
+    drop(working);
     let answer = answer.map_err(|failure| of_chroma(failure, &path))?;
     let text = lines(session.printer, &answer, copied);
     let mut json = json_of(&answer)?;
