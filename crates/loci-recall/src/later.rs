@@ -31,6 +31,9 @@ const LATEST_SHARE: f32 = 0.8;
 const MOST_HITS: usize = 40;
 /// How many drawers each of them is compared with.
 const MOST_LATER: usize = 80;
+/// The later statement has this share of the rarity that the earlier one has of the question, or it
+/// says that something changed.
+const MIN_COMMON: f32 = 0.6;
 /// A question with less rarity than this names nothing, so that statements about it are unknown.
 const MIN_RARITY: f32 = 0.1;
 
@@ -158,6 +161,11 @@ impl Comparison {
         }
         let share = |rarity: f32| rarity / self.rarity;
         let in_both = question.shared_by(before, after);
+        // "Oleg approves holidays" does not replace "Marta approves refunds", if the question is about
+        // refunds. A statement that says that something changed need not name it again.
+        if in_both < MIN_COMMON * question.shared(before) && !after.changes() {
+            return None;
+        }
         let beyond = (before.shared(after) - in_both).max(0.0);
         Some([
             1.0,
