@@ -7,6 +7,8 @@
 
 mod costs;
 mod document;
+mod dump;
+mod noise;
 mod place;
 mod projects;
 mod split;
