@@ -1,7 +1,7 @@
 //! Turns the bytes of a file into text with a format.
 //!
 //! This module recognises formats by name and first bytes, decodes text that is not UTF-8, and
-//! extracts the text of HTML, PDF and DOCX. It opens no files. No input makes it panic or use
+//! extracts the text of HTML, SVG, notebooks, PDF and DOCX. It opens no files. No input makes it panic or use
 //! unbounded memory.
 
 mod docx;
@@ -10,12 +10,16 @@ mod format;
 mod generated;
 mod html;
 mod names;
+mod notebook;
 mod page;
 mod pdf;
 mod recognise;
+mod svg;
 
 use std::fmt;
 use std::path::Path;
+
+use crate::noise::Noise;
 
 pub use encoding::encoding_of;
 pub use format::{Format, Language};
@@ -42,6 +46,12 @@ pub enum Skip {
     NoText,
     /// The file is too large to be read as a whole.
     TooLarge,
+    /// The file is too large for its format, which cannot be read in sections.
+    TooLargeForKind,
+    /// A program generated the file: a lock file, minified code, or a file that says so.
+    Generated,
+    /// The file consists of data that nobody can read.
+    Noise(Noise),
 }
 
 impl fmt::Display for Skip {
@@ -52,6 +62,9 @@ impl fmt::Display for Skip {
             Skip::Encrypted => "encrypted",
             Skip::NoText => "no text in it",
             Skip::TooLarge => "too large",
+            Skip::TooLargeForKind => "too large for its kind",
+            Skip::Generated => "generated",
+            Skip::Noise(noise) => return noise.fmt(formatter),
         })
     }
 }
@@ -75,9 +88,9 @@ pub struct Document {
 
 /// Reads the content of a whole file named `path`. The path is not opened.
 ///
-/// Text should have a few MiB at most; HTML, PDF and DOCX may have 64 MiB.
+/// Text should have a few MiB at most; formats whose text is extracted may have 64 MiB.
 pub fn read(path: &Path, bytes: Vec<u8>) -> Result<Document, Skip> {
-    let format = recognise(path, bytes.get(..HEAD).unwrap_or(&bytes))?;
+    let mut format = recognise(path, bytes.get(..HEAD).unwrap_or(&bytes))?;
     if bytes.len() > LARGEST {
         return Err(Skip::TooLarge);
     }
@@ -95,12 +108,27 @@ pub fn read(path: &Path, bytes: Vec<u8>) -> Result<Document, Skip> {
             let (text, title) = html::extract(&source);
             (text, encoding, title)
         }
+        Format::Svg => {
+            let (source, encoding) = encoding::decode_html(bytes)?;
+            let (text, title) = svg::extract(&source);
+            (text, encoding, title)
+        }
+        Format::Notebook => {
+            let (source, encoding) = encoding::decode(bytes)?;
+            match notebook::extract(&source) {
+                Some(text) => (text, encoding, None),
+                None => {
+                    format = Format::Json;
+                    (source, encoding, None)
+                }
+            }
+        }
         _ => {
             let (text, encoding) = encoding::decode(bytes)?;
             (text, encoding, None)
         }
     };
-    let extracted = matches!(format, Format::Pdf | Format::Docx | Format::Html);
+    let extracted = format.is_extracted();
     if text.trim().is_empty() {
         return Err(if extracted { Skip::NoText } else { Skip::Empty });
     }

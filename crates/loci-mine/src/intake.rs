@@ -247,6 +247,11 @@ impl Intake<'_> {
         self.out.report.forgotten_lines += lines;
     }
 
+    /// Counts lines that were left out because they have nothing to read.
+    pub fn left_out_noise(&mut self, lines: u64) {
+        self.out.report.noise_lines += lines;
+    }
+
     /// Counts a companion file of the item that was not read.
     pub fn skipped_beside(&mut self, reason: &str) {
         self.out.report.skip(reason);
@@ -414,6 +419,14 @@ impl Intake<'_> {
             pieces: Some(Vec::new()),
             ..SourceChange::default()
         })
+    }
+
+    /// Removes a source with its drawers and its rows, so that it counts as never read.
+    pub fn remove(&mut self, before: &Before) -> Result<()> {
+        for row in before.rows().iter().rev() {
+            self.remove_all(row)?;
+        }
+        Ok(())
     }
 
     /// Removes a row and its drawers, in batches.

@@ -35,14 +35,14 @@ impl Known {
     /// Reads all sources of the machine at once, or only those of the named items.
     pub(crate) fn read(
         job: &MiningJob<'_>,
-        recipe: &str,
-        accepts: Option<&str>,
+        reads_all: bool,
         only: Option<&[String]>,
     ) -> Result<Self> {
         let MiningJob {
             ledger,
             machine,
             options,
+            source,
             ..
         } = job;
         let at = |chosen: &Option<String>, there: &str| {
@@ -58,8 +58,8 @@ impl Known {
                     changed_ns: record.stat.changed_ns,
                     read_ns: record.stat.read_ns,
                     current: record.complete
-                        && (record.recipe == recipe
-                            || accepts.is_some_and(|begin| record.recipe.starts_with(begin)))
+                        && !reads_all
+                        && source.is_current(&record.kind, &record.recipe)
                         && at(&options.chosen.wing, &record.wing)
                         && at(&options.chosen.room, &record.room),
                 });

@@ -14,8 +14,10 @@ pub mod document;
 mod intake;
 mod known;
 mod miner;
+pub mod noise;
 mod outbox;
 pub mod place;
+pub mod references;
 mod report;
 mod run;
 mod source;
@@ -33,6 +35,7 @@ pub use run::Run;
 pub use source::{Before, Description, Item, Listed, Read, Section, Since, Source};
 pub use sync::{BRAKE_FILES, Gone, GoneReason, OtherMachine, SyncJob, SyncReport, remove_source};
 pub use tree::{
-    CONVERSATION, EXPORT, FILE, Reading, TextOptions, Tree, is_gone, masking_recipe, masks,
+    CONVERSATION, EXPORT, FILE, LINK_NAMES, LINKS_TO, Reading, TextOptions, Tree, is_gone,
+    masking_recipe, masks,
 };
 pub use wings::{DistinctWing, claim as claim_wing};

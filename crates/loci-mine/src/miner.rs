@@ -71,20 +71,10 @@ impl MiningJob<'_> {
     /// Mines the source. An error means that the palace could not be written to. A source that
     /// cannot be read is named in the report instead.
     pub fn mine(&self) -> Result<Report> {
-        let Description {
-            recipe,
-            accepts,
-            only,
-            ..
-        } = self.source.describe();
+        let Description { recipe, only, .. } = self.source.describe();
         let has_forgotten = self.ledger.has_forgotten()?;
         let reads_all = self.options.force || (self.options.allow_again && has_forgotten);
-        let (trusted, accepts) = if reads_all {
-            ("", None)
-        } else {
-            (recipe.as_str(), accepts.as_deref())
-        };
-        let known = Known::read(self, trusted, accepts, only.as_deref())?;
+        let known = Known::read(self, reads_all, only.as_deref())?;
         let shared = Shared {
             ledger: self.ledger,
             machine: self.machine,

@@ -209,7 +209,7 @@ fn preview(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
             _ => counts.new += 1,
         }
     }
-    if whole && change.pieces.is_some() {
+    if whole && (change.pieces.is_some() || change.removed) {
         counts.removed = held.values().sum();
     }
     Ok(counts)

@@ -67,6 +67,9 @@ pub struct Report {
     pub masked: BTreeMap<String, u64>,
     /// The lines that were left out because they were forgotten.
     pub forgotten_lines: u64,
+    /// The lines of files that were left out because they have nothing to read, such as encoded
+    /// images.
+    pub noise_lines: u64,
     /// Bytes of the files that were read.
     pub bytes: u64,
     /// The failures, each named.
@@ -129,6 +132,7 @@ impl Report {
         add(&mut self.messages.skipped, other.messages.skipped);
         add(&mut self.masked, other.masked);
         self.forgotten_lines += other.forgotten_lines;
+        self.noise_lines += other.noise_lines;
         self.bytes += other.bytes;
         for failure in other.failures {
             if self.failures.len() < NAMED {

@@ -16,9 +16,6 @@ pub struct Description {
     /// The recipe by which the source reads and splits. Items that were filed by another recipe are
     /// read again.
     pub recipe: String,
-    /// Recipes with this prefix count as the same. It is set when the user asked for no particular
-    /// recipe.
-    pub accepts: Option<String>,
     /// The roots of the run, such as paths.
     pub roots: Vec<String>,
     /// The names of all items that will be listed, if the run covers only some.
@@ -82,6 +79,11 @@ pub enum Read {
 pub trait Source: Send + Sync {
     /// Describes the source.
     fn describe(&self) -> Description;
+    /// Whether an item of this kind that was filed by this recipe would be filed alike now. If not,
+    /// it is read again.
+    fn is_current(&self, _kind: &str, recipe: &str) -> bool {
+        recipe == self.describe().recipe
+    }
     /// Lists every item as a stream, until `each` returns `Break`.
     fn items(
         &self,

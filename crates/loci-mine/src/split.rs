@@ -19,11 +19,14 @@ mod trail;
 use std::ops::Range;
 
 use crate::document::Format;
+use crate::noise::Span;
 
+pub(crate) use front::frontmatter_end;
 pub use front::{FrontValue, frontmatter};
 pub use pieces::pieces;
 pub use trail::Trail;
 
+pub(crate) use outline::JOINT;
 use outline::Outline;
 use pack::Limits;
 use rows::Cut;
@@ -63,8 +66,8 @@ pub struct Chunk {
     /// The position in the given text. The drawer's text is exactly this slice, which excludes the
     /// terminator of its last line.
     pub bytes: Range<usize>,
-    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`. The parts join
-    /// to the line.
+    /// `(i, n)` if this is the i-th of n parts of one line, which is longer than `Size::max` or has
+    /// noise in it. The parts join to the line; parts that are noise count and are in no chunk.
     pub part: Option<(u32, u32)>,
     /// The path of the headings or definitions above the whole chunk, such as `Guide > Install`. It
     /// may be empty.
@@ -74,18 +77,21 @@ pub struct Chunk {
 /// The result of [`split`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
-    /// The chunks in text order. Every line that is not blank is in at least one.
+    /// The chunks in text order. Every line that is not blank and no noise is in at least one.
     pub chunks: Vec<Chunk>,
     /// The trail at the start of the last chunk, before its first line. To split a long text in
     /// windows, drop the last chunk of each window and continue from its start with this trail. If
     /// the last chunk is a part of a line, the trail is that of the start of the line, and all
     /// parts of the line must be dropped.
     pub last_trail: Trail,
+    /// The first heading of the outermost level, if the format has headings.
+    pub title: Option<String>,
 }
 
 impl Split {
     /// Removes titles from the headings of all chunks and from the trail.
     pub(crate) fn leave_out_titles(&mut self, is_gone: &dyn Fn(&str) -> bool) {
+        self.title = self.title.take().filter(|title| !is_gone(title));
         for chunk in &mut self.chunks {
             let left: Vec<&str> = chunk
                 .heading
@@ -117,17 +123,32 @@ impl Split {
 /// assert_eq!((chunk.start_line, chunk.end_line, chunk.heading.as_str()), (1, 3, "Guide"));
 /// ```
 pub fn split(text: &str, format: &Format, size: &Size, first_line: u32, trail: &Trail) -> Split {
-    let rows = rows::rows(text, first_line);
+    split_around(text, format, size, first_line, trail, &[])
+}
+
+/// Like [`split`], and leaves out `noise`, which is sorted. A chunk ends before it, and the next one
+/// begins after it.
+pub fn split_around(
+    text: &str,
+    format: &Format,
+    size: &Size,
+    first_line: u32,
+    trail: &Trail,
+    noise: &[Span],
+) -> Split {
+    let mut rows = rows::rows(text, first_line);
+    rows::leave_out(&mut rows, noise);
     if rows.is_empty() {
         return Split {
             chunks: Vec::new(),
             last_trail: trail.clone(),
+            title: None,
         };
     }
     let limits = Limits::of(size);
     let mut outline = Outline::new(rows, trail);
     match format {
-        Format::Markdown | Format::Html | Format::Docx => {
+        Format::Markdown | Format::Html | Format::Notebook | Format::Docx => {
             markdown::read(text, &mut outline, trail, limits.whole());
         }
         Format::Rst => rst::read(text, &mut outline),
@@ -140,9 +161,18 @@ pub fn split(text: &str, format: &Format, size: &Size, first_line: u32, trail: &
                 row.cut = Cut::PARAGRAPH;
             }
         }
-        Format::Text | Format::Pdf => prose(text, &mut outline),
+        Format::Text | Format::Svg | Format::Pdf => prose(text, &mut outline),
     }
-    pack::pack(text, &outline, limits)
+    let has_headings = matches!(
+        format,
+        Format::Markdown | Format::Html | Format::Notebook | Format::Docx | Format::Rst
+    );
+    Split {
+        title: outline
+            .title()
+            .filter(|_| has_headings && !trail.has_steps()),
+        ..pack::pack(text, &outline, limits, noise)
+    }
 }
 
 /// Inside paragraphs, prefers to cut after lines that end a sentence.

@@ -20,6 +20,7 @@ use loci_core::{Error, MetaValue, Metadata, Result, Warning, quoted_path};
 
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
+use crate::noise::{Noise, Search};
 use crate::place::{Chosen, Located, Placement, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
@@ -42,8 +43,11 @@ const WHOLE_BYTES: u64 = 4 << 20;
 const EXTRACTED_BYTES: u64 = 64 << 20;
 /// How many bytes at the start of a file decide its kind.
 const HEAD_BYTES: u64 = 64 << 10;
-/// Changes whenever the same file would be read or split differently.
-const VERSION: u32 = 1;
+/// Changes whenever the same file would be read or split differently. A file of another version is
+/// read again by the next mine.
+const VERSION: u32 = 2;
+/// The version of conversations. Their text has not changed since.
+const CONVERSATION_VERSION: u32 = 1;
 
 /// The options for reading files.
 #[derive(Debug, Clone, Default)]
@@ -75,12 +79,12 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// The prefix of all recipes of this version.
-    fn family() -> String {
-        format!("files {VERSION},")
+    /// The recipe of files.
+    fn recipe(self) -> String {
+        self.recipe_of(VERSION)
     }
 
-    fn recipe(self) -> String {
+    fn recipe_of(self, version: u32) -> String {
         let Size {
             target,
             max,
@@ -88,17 +92,14 @@ impl TextOptions {
             overlap,
         } = self.size;
         let secrets = if self.keep_secrets { "kept" } else { "masked" };
-        format!(
-            "{} {target}/{max}/{min}/{overlap}, secrets {secrets}",
-            Self::family()
-        )
+        format!("files {version}, {target}/{max}/{min}/{overlap}, secrets {secrets}")
     }
 
-    /// Parses a recipe of this version.
-    fn of(recipe: &str) -> Option<Self> {
-        let (sizes, secrets) = recipe
-            .strip_prefix(&Self::family())?
-            .split_once(", secrets ")?;
+    /// Parses a recipe of any version, and returns its version too.
+    fn of(recipe: &str) -> Option<(Self, u32)> {
+        let (version, rest) = recipe.strip_prefix("files ")?.split_once(',')?;
+        let version = version.parse().ok().filter(|version| *version <= VERSION)?;
+        let (sizes, secrets) = rest.split_once(", secrets ")?;
         let mut sizes = sizes.trim().split('/').map(str::parse);
         let mut next = || sizes.next()?.ok();
         let size = Size {
@@ -112,24 +113,52 @@ impl TextOptions {
             "masked" => false,
             _ => return None,
         };
-        Some(Self { size, keep_secrets })
+        Some((Self { size, keep_secrets }, version))
+    }
+}
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy)]
+struct ReadOptions {
+    text_options: TextOptions,
+    /// The noise that is left out.
+    search: Search,
+    /// Whether a file that consists of generated text is skipped.
+    skips_generated: bool,
+}
+
+impl ReadOptions {
+    /// Decides about a file that consists of noise of this kind. Encoded data and drawings are
+    /// skipped in any case.
+    fn judge(&mut self, verdict: Option<Noise>) -> std::result::Result<(), Skip> {
+        match verdict {
+            Some(kind @ (Noise::Encoded | Noise::Drawing)) => Err(Skip::Noise(kind)),
+            Some(kind @ (Noise::Numbers | Noise::Minified)) if self.skips_generated => {
+                Err(Skip::Noise(kind))
+            }
+            Some(Noise::Numbers | Noise::Minified) => {
+                self.search = Search::NotGenerated;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }
 
 /// Whether the reader that filed a source with this recipe masked secrets. `None` if the recipe is
-/// not of this version, so that the answer is unknown.
+/// of a later version, so that the answer is unknown.
 pub fn masks(recipe: &str) -> Option<bool> {
-    TextOptions::of(recipe).map(|text_options| !text_options.keep_secrets)
+    TextOptions::of(recipe).map(|(text_options, _)| !text_options.keep_secrets)
 }
 
-/// Returns the same recipe with masked secrets; `None` if the recipe is not of this version.
+/// Returns the same recipe with masked secrets; `None` if the recipe is of a later version.
 pub fn masking_recipe(recipe: &str) -> Option<String> {
-    let text_options = TextOptions::of(recipe)?;
+    let (text_options, version) = TextOptions::of(recipe)?;
     let masking = TextOptions {
         keep_secrets: false,
         ..text_options
     };
-    Some(masking.recipe())
+    Some(masking.recipe_of(version))
 }
 
 /// Files below some roots.
@@ -249,7 +278,7 @@ impl Tree {
             return Ok(asked);
         }
         let before = intake.before(&item.name)?;
-        let Some(text_options) = before.head().and_then(|head| TextOptions::of(&head.recipe))
+        let Some((text_options, _)) = before.head().and_then(|head| TextOptions::of(&head.recipe))
         else {
             return Ok(asked);
         };
@@ -300,13 +329,24 @@ impl Source for Tree {
         Description {
             name: "files".into(),
             recipe: self.reading.text_options.recipe(),
-            accepts: (!self.reading.explicit).then(TextOptions::family),
             roots: self.names.clone(),
             only: self.only.as_ref().map(|files| {
                 let names = files.iter().filter_map(|file| file.to_str());
                 names.map(str::to_owned).collect()
             }),
         }
+    }
+
+    fn is_current(&self, kind: &str, recipe: &str) -> bool {
+        let version = if kind == FILE {
+            VERSION
+        } else {
+            CONVERSATION_VERSION
+        };
+        let asked = self.reading.text_options;
+        TextOptions::of(recipe).is_some_and(|(text_options, filed)| {
+            filed == version && (!self.reading.explicit || text_options == asked)
+        })
     }
 
     fn items(
@@ -351,7 +391,7 @@ impl Source for Tree {
             let skip = by_name
                 .filter(|_| item.stat.size > 0)
                 .unwrap_or(Skip::Empty);
-            return document::leave_out(item, skip.to_string(), intake);
+            return document::leave_out(item, skip, intake);
         }
         let mut opened = stat::Opened::open(path, allowed).map_err(fail)?;
         intake.set_stat(stat::with_companions(path, opened.stat, allowed));
@@ -361,24 +401,37 @@ impl Source for Tree {
             .read_to_end(&mut head)
             .map_err(fail)?;
         if let Some(format) = transcripts::recognise(path, &head) {
+            intake.set_recipe(text_options.recipe_of(CONVERSATION_VERSION));
             return conversation::read(self, text_options, item, format, opened, intake);
         }
         let format = match format::recognise(path, &head) {
             Ok(format) => format,
-            Err(skip) => return document::leave_out(item, skip.to_string(), intake),
+            Err(skip) => return document::leave_out(item, skip, intake),
         };
-        if !self.reading.generated && format::is_generated(path, &head) {
-            return document::leave_out(item, "generated".into(), intake);
+        let is_generated = format::is_generated(path, &head);
+        if is_generated && !self.reading.generated {
+            return document::leave_out(item, Skip::Generated, intake);
         }
         let whole = opened.stat.size <= WHOLE_BYTES;
-        let extracted = document::is_extracted(&format) || !document::is_utf8(&head);
+        let extracted = format.is_extracted() || !document::is_utf8(&head);
+        // A generated file was asked for as a whole.
+        let search = if is_generated {
+            Search::NotGenerated
+        } else {
+            Search::All
+        };
+        let options = ReadOptions {
+            text_options,
+            search,
+            skips_generated: !self.reading.generated,
+        };
         match (whole, extracted) {
-            (true, _) => document::read(self, text_options, item, opened, intake),
+            (true, _) => document::read(self, options, item, opened, intake),
             (false, true) if opened.stat.size <= EXTRACTED_BYTES => {
-                document::read(self, text_options, item, opened, intake)
+                document::read(self, options, item, opened, intake)
             }
-            (false, true) => document::leave_out(item, "too large for its kind".into(), intake),
-            (false, false) => large::read(self, text_options, item, &format, opened, intake),
+            (false, true) => document::leave_out(item, Skip::TooLargeForKind, intake),
+            (false, false) => large::read(self, options, item, &format, opened, intake),
         }
     }
 }
@@ -413,6 +466,18 @@ const OWN_KEYS: [&str; 17] = [
     "export_file",
 ];
 
+/// The tags of a drawer, a list.
+const TAGS: &str = "tags";
+/// The title of the file, in drawers that are not below it.
+const TITLE: &str = "title";
+/// The targets of the links in a drawer, as written.
+pub const LINKS_TO: &str = "links_to";
+/// The names of the files that these targets may mean, by which the links to a file are found.
+pub const LINK_NAMES: &str = "link_names";
+/// The keys that a file sets in some of its drawers. Somebody else may set them in drawers of files
+/// that do not.
+const SET_KEYS: [&str; 4] = [TAGS, TITLE, LINKS_TO, LINK_NAMES];
+
 /// Whether frontmatter may not set the key, because it belongs to the miner, or to people: only they
 /// pin drawers.
 fn is_reserved(key: &str) -> bool {
@@ -421,6 +486,8 @@ fn is_reserved(key: &str) -> bool {
             key,
             "wing" | "room" | "source_file" | "start_line" | "end_line" | "pinned"
         )
+        || key == LINKS_TO
+        || key == LINK_NAMES
 }
 
 fn own_keys() -> Vec<String> {

@@ -31,7 +31,8 @@ pub(crate) struct ReadingArguments {
     pub(crate) place: PlaceArguments,
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
-    /// Also read lock files, minified files and other generated text
+    /// Also read files that are skipped as generated: lock files, minified files, tables of numbers
+    /// and files that say so. Encoded data and drawings are left out all the same
     #[arg(long)]
     pub(crate) generated: bool,
     /// Store keys, tokens and passwords unmasked, in this run and in later runs on the same files;

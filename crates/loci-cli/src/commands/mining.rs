@@ -193,6 +193,13 @@ pub(super) fn summary(printer: Printer, report: &mine::Answer, elapsed: Duration
             report.forgotten_lines
         );
     }
+    if report.noise_lines > 0 {
+        let _ = writeln!(
+            text,
+            "left out {} line(s) with nothing to read, such as encoded images",
+            report.noise_lines
+        );
+    }
     for wing in &report.wings {
         text.push_str(&super::wings::distinct(printer, wing));
     }

@@ -21,6 +21,10 @@ pub enum Format {
     Toml,
     /// HTML. Its text is extracted, with headings, lists and code as Markdown.
     Html,
+    /// SVG. Its title, descriptions and labels are extracted.
+    Svg,
+    /// A Jupyter notebook. Its cells are extracted as Markdown, without outputs.
+    Notebook,
     /// PDF. Its text is extracted as paragraphs.
     Pdf,
     /// DOCX. Its text is extracted, with headings and lists as Markdown.
@@ -28,6 +32,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether the text is extracted, so that its lines are not those of the file.
+    pub fn is_extracted(&self) -> bool {
+        matches!(
+            self,
+            Format::Html | Format::Svg | Format::Notebook | Format::Pdf | Format::Docx
+        )
+    }
+
     /// A short lower-case name, such as `markdown` or `rust`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -40,6 +52,8 @@ impl Format {
             Format::Yaml => "yaml",
             Format::Toml => "toml",
             Format::Html => "html",
+            Format::Svg => "svg",
+            Format::Notebook => "notebook",
             Format::Pdf => "pdf",
             Format::Docx => "docx",
         }

@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use super::HEAD;
+use super::format::Format;
+use super::names::{Named, named};
+use crate::noise::is_lock_file;
 
 const LOCKS: &[&str] = &[
     "package-lock.json",
@@ -13,9 +16,14 @@ const LOCKS: &[&str] = &[
     "bun.lockb",
     "package.resolved",
     "gradle.lockfile",
+    "go.work.sum",
+    "conda-lock.yml",
+    "cabal.project.freeze",
+    ".terraform.lock.hcl",
+    "verification-metadata.xml",
 ];
 
-/// Whether the file is a lock file, minified, a source map, or has a comment near its top that says
+/// Whether the file is a lock file, by name or content, minified, a source map, or has a comment near its top that says
 /// it was generated. Only the first 8 KiB of `head` are examined. The caller decides whether to
 /// keep such a file.
 pub fn is_generated(path: &Path, head: &[u8]) -> bool {
@@ -27,7 +35,21 @@ pub fn is_generated(path: &Path, head: &[u8]) -> bool {
     let is_lock = extension == "lock" || LOCKS.contains(&name.as_str());
     let is_map = extension == "map" && stem.contains('.');
     let is_minified = stem.split('.').skip(1).any(|part| part == "min");
-    is_lock || is_map || is_minified || has_generated_comment(head.get(..HEAD).unwrap_or(head))
+    let head = head.get(..HEAD).unwrap_or(head);
+    is_lock
+        || is_map
+        || is_minified
+        || has_generated_comment(head)
+        || (is_data(path) && is_lock_file(&String::from_utf8_lossy(head)))
+}
+
+/// Whether a file may be a lock file, by its name. Prose and code only quote them.
+fn is_data(path: &Path) -> bool {
+    match named(path) {
+        Named::Format(Format::Json | Format::Yaml | Format::Toml | Format::Text)
+        | Named::Unknown => true,
+        Named::Format(_) | Named::Binary => false,
+    }
 }
 
 /// Whether a comment in `head` says that the file was generated.

@@ -63,11 +63,13 @@ fn by_extension(extension: &str) -> Option<Format> {
         "txt" | "text" | "log" | "csv" | "tsv" | "adoc" | "asciidoc" | "org" | "tex" | "bib"
         | "srt" | "vtt" | "eml" | "ini" | "cfg" | "conf" | "properties" | "env" | "diff"
         | "patch" | "po" => Format::Text,
-        "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "ipynb" | "map" => Format::Json,
+        "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "map" => Format::Json,
         "jsonl" | "ndjson" | "jsonlines" => Format::JsonLines,
         "yaml" | "yml" => Format::Yaml,
         "toml" => Format::Toml,
         "html" | "htm" | "xhtml" => Format::Html,
+        "svg" => Format::Svg,
+        "ipynb" => Format::Notebook,
         "pdf" => Format::Pdf,
         "docx" | "docm" | "dotx" => Format::Docx,
         other => Format::Code(language(other)?),
@@ -102,7 +104,7 @@ fn other_language(extension: &str) -> Option<&'static str> {
         "css" => "css",
         "scss" | "sass" => "scss",
         "less" => "less",
-        "xml" | "svg" | "xsd" | "xsl" | "plist" | "csproj" => "xml",
+        "xml" | "xsd" | "xsl" | "plist" | "csproj" => "xml",
         "vue" => "vue",
         "svelte" => "svelte",
         "dart" => "dart",

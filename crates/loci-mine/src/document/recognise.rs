@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::encoding::encoding_of;
-use super::format::Format;
+use super::format::{Format, Language};
 use super::names::{Named, interpreted, named};
 use super::{HEAD, Skip};
 
@@ -45,8 +45,31 @@ pub fn recognise(path: &Path, head: &[u8]) -> Result<Format, Skip> {
         Named::Format(Format::Pdf | Format::Docx) | Named::Binary | Named::Unknown => {
             by_content(head)
         }
+        Named::Format(Format::Code(Language::Other("xml"))) if begins_svg(head) => Format::Svg,
         Named::Format(format) => format,
     })
+}
+
+/// Whether the first element of XML is `svg`.
+fn begins_svg(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    let mut rest = head.trim_start_matches('\u{feff}').trim_start();
+    // The declaration, comments and the document type come before the first element.
+    for _ in 0..16 {
+        let end = if rest.starts_with("<!--") {
+            "-->"
+        } else if rest.starts_with("<?") || rest.starts_with("<!") {
+            ">"
+        } else {
+            break;
+        };
+        let Some((_, after)) = rest.split_once(end) else {
+            return false;
+        };
+        rest = after.trim_start();
+    }
+    rest.strip_prefix("<svg")
+        .is_some_and(|after| after.starts_with(|next: char| next.is_whitespace() || next == '>'))
 }
 
 fn by_content(head: &[u8]) -> Format {
@@ -64,6 +87,9 @@ fn by_content(head: &[u8]) -> Format {
     };
     if begins(b"<!doctype html") || begins(b"<html") {
         return Format::Html;
+    }
+    if begins_svg(start) {
+        return Format::Svg;
     }
     Format::Text
 }

@@ -41,6 +41,11 @@ pub fn frontmatter(text: &str) -> Vec<(String, FrontValue)> {
     }
 }
 
+/// Returns where the frontmatter of a text ends; 0 if it has none.
+pub(crate) fn frontmatter_end(text: &str) -> usize {
+    block(text).map_or(0, |block| block.end)
+}
+
 /// Returns the position of the frontmatter of `text`, with both of its delimiters.
 pub(super) fn block(text: &str) -> Option<Range<usize>> {
     let ends: &[&str] = match text.get(..3)? {

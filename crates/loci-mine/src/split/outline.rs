@@ -8,7 +8,7 @@ use super::trail::{Open, Trail, TrailHeading};
 /// The deepest level that becomes a section of its own.
 pub(super) const DEEPEST: u8 = 8;
 const LONGEST_PATH: usize = 200;
-pub(super) const JOINT: &str = " > ";
+pub(crate) const JOINT: &str = " > ";
 
 /// The rows from one heading or definition to the next.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,12 @@ impl Outline {
 
     fn entry(&self, node: Node) -> Option<&Entry> {
         self.entries.get((node as usize).checked_sub(1)?)
+    }
+
+    /// The first heading of the outermost level.
+    pub(super) fn title(&self) -> Option<String> {
+        let first = self.entries.iter().find(|entry| entry.step.level == 1)?;
+        Some(first.step.title.clone()).filter(|title| !title.is_empty())
     }
 
     /// The innermost current heading.

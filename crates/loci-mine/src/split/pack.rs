@@ -4,10 +4,14 @@
 //! points it takes the one whose line has the smallest hash. An edit therefore changes only the
 //! chunks around it.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::outline::Outline;
 use super::pieces::pieces;
 use super::rows::{Cut, Row};
 use super::{Chunk, Size, Split};
+use crate::noise::Span;
 
 /// Sizes that are consistent with each other.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +44,12 @@ impl Limits {
 }
 
 /// Returns all chunks of the outline of `text`.
-pub(super) fn pack(text: &str, outline: &Outline, limits: Limits) -> Split {
+pub(super) fn pack(text: &str, outline: &Outline, limits: Limits, noise: &[Span]) -> Split {
     let mut packer = Packer {
         text,
         outline,
         limits,
+        noise,
         chunks: Vec::new(),
         section: 0,
         from: 0,
@@ -65,6 +70,7 @@ pub(super) fn pack(text: &str, outline: &Outline, limits: Limits) -> Split {
     Split {
         chunks: packer.chunks,
         last_trail,
+        title: None,
     }
 }
 
@@ -72,6 +78,7 @@ struct Packer<'a> {
     text: &'a str,
     outline: &'a Outline,
     limits: Limits,
+    noise: &'a [Span],
     chunks: Vec<Chunk>,
     /// The section and row at which the last chunk starts.
     section: usize,
@@ -153,6 +160,21 @@ impl Packer<'_> {
     }
 
     fn pack_run(&mut self, mut from: usize, end: usize) {
+        while from < end {
+            let to = self.apart_end(from, end);
+            self.pack_rows(from, to);
+            from = to;
+        }
+    }
+
+    /// Returns the first row after `from` that no chunk may reach.
+    fn apart_end(&self, from: usize, end: usize) -> usize {
+        let rest = self.outline.rows.get(from + 1..end).unwrap_or_default();
+        let inside = rest.iter().take_while(|row| !row.apart);
+        from + 1 + inside.count()
+    }
+
+    fn pack_rows(&mut self, mut from: usize, end: usize) {
         let mut previous = None;
         while from < end {
             let to = self.choose(from, end);
@@ -316,19 +338,21 @@ impl Packer<'_> {
         let (Some(head), Some(tail)) = (self.row(from), self.row(to - 1)) else {
             return from;
         };
-        if from + 1 == to && head.end - head.start > self.limits.max {
-            let parts = pieces(head.text(self.text), self.limits.max);
-            let (line, mut start) = (head.line, head.start);
+        if from + 1 == to && (head.torn || head.end - head.start > self.limits.max) {
+            let line = head.line;
+            let parts = self.parts(head);
             let count = parts.len() as u32;
-            for (part, number) in parts.into_iter().zip(1..) {
+            for ((bytes, is_left_out), number) in parts.into_iter().zip(1..) {
+                if is_left_out {
+                    continue;
+                }
                 self.chunks.push(Chunk {
                     start_line: line,
                     end_line: line,
-                    bytes: start..start + part.len(),
+                    bytes,
                     part: (count > 1).then_some((number, count)),
                     heading: heading.clone(),
                 });
-                start += part.len();
             }
         } else {
             self.chunks.push(Chunk {
@@ -340,6 +364,37 @@ impl Packer<'_> {
             });
         }
         from
+    }
+
+    /// Returns the parts of a line, and whether they are left out. They join to the line.
+    fn parts(&self, row: &Row) -> Vec<(Range<usize>, bool)> {
+        let first = self
+            .noise
+            .partition_point(|span| span.bytes.end <= row.start);
+        let noise = self.noise.get(first..).unwrap_or_default().iter();
+        let mut parts = Vec::new();
+        let mut seen = HashSet::new();
+        let mut start = row.start;
+        let mut text = |from: usize, to: usize, parts: &mut Vec<_>| {
+            let mut start = from;
+            for part in pieces(self.text.get(from..to).unwrap_or_default(), self.limits.max) {
+                // A source has one drawer per line and text.
+                let is_left_out = part.trim().is_empty() || !seen.insert(part);
+                parts.push((start..start + part.len(), is_left_out));
+                start += part.len();
+            }
+        };
+        for span in noise
+            .map(|span| &span.bytes)
+            .take_while(|span| span.start < row.end)
+        {
+            let (from, to) = (span.start.max(start), span.end.min(row.end));
+            text(start, from, &mut parts);
+            parts.push((from..to, true));
+            start = to;
+        }
+        text(start, row.end, &mut parts);
+        parts
     }
 
     /// Returns the start of the chunk including repeated lines of the one before, which starts at

@@ -2,6 +2,8 @@
 //!
 //! Every later stage works on rows, so a chunk begins and ends at non-blank lines.
 
+use crate::noise::Span;
+
 /// The cost of a cut before a row; smaller is better. Values below [`Cut::PARAGRAPH`] begin a
 /// section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +49,10 @@ pub(super) struct Row {
     pub(super) cut: Cut,
     /// One more than the index in `Outline::opens` of the block around this row; 0 is none.
     pub(super) inside: u32,
+    /// Whether no chunk may reach over the start of this row, because noise is before it.
+    pub(super) apart: bool,
+    /// Whether a part of the row is noise.
+    pub(super) torn: bool,
 }
 
 impl Row {
@@ -86,6 +92,8 @@ pub(super) fn rows(text: &str, first_line: u32) -> Vec<Row> {
                     gap,
                     cut: kind.at(column),
                     inside: 0,
+                    apart: false,
+                    torn: false,
                 });
                 gap = false;
             }
@@ -95,6 +103,26 @@ pub(super) fn rows(text: &str, first_line: u32) -> Vec<Row> {
         line = line.saturating_add(1);
     }
     rows
+}
+
+/// Removes the rows that are noise, and marks those with noise in them and those after it. The spans
+/// are sorted.
+pub(super) fn leave_out(rows: &mut Vec<Row>, noise: &[Span]) {
+    let mut noise = noise.iter().map(|span| &span.bytes).peekable();
+    let mut apart = false;
+    rows.retain_mut(|row| {
+        while noise.next_if(|span| span.end <= row.start).is_some() {}
+        let here = noise.peek().filter(|span| span.start < row.end);
+        if here.is_some_and(|span| span.start <= row.start && row.end <= span.end) {
+            apart = true;
+            return false;
+        }
+        row.torn = here.is_some();
+        row.apart = apart || row.torn;
+        row.gap |= apart;
+        apart = row.torn;
+        true
+    });
 }
 
 /// Returns the indentation of a line; `None` if it is blank.

@@ -19,6 +19,21 @@ pub struct Trail {
     pub(super) begun: bool,
 }
 
+impl Trail {
+    /// Whether there is a heading above this position.
+    pub(super) fn has_steps(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// The character and the length of the fence around this position.
+    pub(crate) fn fence(&self) -> Option<(char, usize)> {
+        match self.open {
+            Some(Open::Fence { mark, length, .. }) => Some((mark, length as usize)),
+            Some(Open::Until(_) | Open::Deeper(_)) | None => None,
+        }
+    }
+}
+
 /// One heading or definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrailHeading {

@@ -7,10 +7,15 @@ use loci_core::{Error, MetaValue, Metadata, Piece, Result, TextPlace};
 use serde::{Deserialize, Serialize};
 
 use super::stat::Opened;
-use super::{FILE, TextOptions, Tree, base, is_reserved, own_keys, set, set_lines};
-use crate::document::{self, Format};
+use super::{
+    FILE, LINK_NAMES, LINKS_TO, ReadOptions, SET_KEYS, TAGS, TITLE, Tree, base, is_reserved,
+    own_keys, set, set_lines,
+};
+use crate::document::{self, Format, Skip};
 use crate::intake::{Intake, hash_of, without_lines};
+use crate::noise;
 use crate::place::Placement;
+use crate::references::{self, LinkTarget, References};
 use crate::source::{Before, Item, Read, Section};
 use crate::split::{self, Chunk, FrontValue, Split, Trail};
 
@@ -22,14 +27,22 @@ const FRONT_BYTES: usize = 1_024;
 
 /// The data that is kept to detect changes of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Mark {
+pub(super) struct Mark {
     /// The keys that its frontmatter set.
     front: Vec<String>,
+    /// The keys that were set in some of its drawers.
+    #[serde(default)]
+    sets: Vec<String>,
 }
 
-/// Whether the text must be extracted from another format.
-pub(super) fn is_extracted(format: &Format) -> bool {
-    matches!(format, Format::Html | Format::Pdf | Format::Docx)
+impl Mark {
+    /// The mark of a file whose drawers are not known as a whole.
+    pub(super) fn of_sections() -> Self {
+        Self {
+            front: Vec::new(),
+            sets: SET_KEYS.map(str::to_owned).to_vec(),
+        }
+    }
 }
 
 pub(super) fn is_utf8(head: &[u8]) -> bool {
@@ -38,7 +51,7 @@ pub(super) fn is_utf8(head: &[u8]) -> bool {
 
 pub(super) fn read(
     tree: &Tree,
-    text_options: TextOptions,
+    mut options: ReadOptions,
     item: &Item,
     opened: Opened,
     intake: &mut Intake<'_>,
@@ -60,14 +73,12 @@ pub(super) fn read(
     }
     let document = match document::read(path, bytes) {
         Ok(document) => document,
-        Err(skip) => return leave_out(item, skip.to_string(), intake),
+        Err(skip) => return leave_out(item, skip, intake),
     };
-    let text = Text {
-        options: text_options,
-        name: &item.name,
-        format: &document.format,
-        whole: true,
-    };
+    let noise = noise::find(&document.text, &document.format, options.search);
+    if let Err(skip) = options.judge(noise.verdict(&document.text, &document.format)) {
+        return leave_out(item, skip, intake);
+    }
     let mut common = base(&item.name, &place);
     if let Some(encoding) = &document.encoding {
         set(&mut common, "encoding", encoding.as_str());
@@ -75,7 +86,24 @@ pub(super) fn read(
     if document.extracted {
         set(&mut common, "extracted", true);
     }
-    let mut front = add_frontmatter(&document.format, &document.text, &mut common);
+    let is_markdown = matches!(document.format, Format::Markdown);
+    let given = if is_markdown {
+        split::frontmatter(&document.text)
+    } else {
+        Vec::new()
+    };
+    let title = given.iter().find_map(|(key, value)| match value {
+        FrontValue::Str(title) if key == TITLE => Some(title.clone()),
+        _ => None,
+    });
+    let mut front = add_frontmatter(given, &mut common);
+    let text = Text {
+        options,
+        name: &item.name,
+        format: &document.format,
+        whole: true,
+        title: title.or_else(|| document.title.clone()),
+    };
     let (pieces, _) = text.pieces(&document.text, 1, &Trail::default(), &common, intake)?;
     if pieces.is_empty() {
         // No drawer has these keys, because all of the file may have been forgotten.
@@ -87,7 +115,11 @@ pub(super) fn read(
         place: place.clone(),
         hash,
         drops: drops(&before),
-        mark: serde_json::to_string(&Mark { front }).unwrap_or_default(),
+        mark: serde_json::to_string(&Mark {
+            front,
+            sets: keys_set(&pieces),
+        })
+        .unwrap_or_default(),
         pieces: Some(pieces),
         ..Section::default()
     };
@@ -101,11 +133,17 @@ pub(super) fn read(
 }
 
 /// Handles a file that has no text to file: removes its drawers and counts the reason.
-pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) -> Result<Read> {
+pub(super) fn leave_out(item: &Item, skip: Skip, intake: &mut Intake<'_>) -> Result<Read> {
+    let reason = skip.to_string();
     let before = intake.before(&item.name)?;
     let Some(head) = before.head() else {
         return Ok(Read::Skipped(reason));
     };
+    if matches!(skip, Skip::Generated | Skip::Noise(_)) {
+        // Otherwise the file would count as unchanged when it is asked for with other options.
+        intake.remove(&before)?;
+        return Ok(Read::Skipped(reason));
+    }
     let section = Section {
         name: item.name.clone(),
         kind: FILE,
@@ -157,17 +195,30 @@ pub(super) fn drops(before: &Before) -> Vec<String> {
         .and_then(|head| serde_json::from_str::<Mark>(&head.mark).ok())
     {
         keys.extend(mark.front);
+        keys.extend(mark.sets);
     }
     keys
 }
 
-fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<String> {
-    if !matches!(format, Format::Markdown) {
-        return Vec::new();
-    }
+/// Returns the keys that a file sets in some of its drawers only.
+fn keys_set(pieces: &[Piece]) -> Vec<String> {
+    let is_set = |key: &&str| pieces.iter().any(|piece| piece.metadata.get(key).is_some());
+    SET_KEYS
+        .into_iter()
+        .filter(is_set)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn add_frontmatter(front: Vec<(String, FrontValue)>, metadata: &mut Metadata) -> Vec<String> {
     let mut keys = Vec::new();
-    for (key, value) in split::frontmatter(text).into_iter().take(FRONT_KEYS) {
-        if is_reserved(&key) || key.is_empty() || key.len() > loci_core::MAX_KEY_BYTES {
+    let tags = references::tags_of_front(&front);
+    if !tags.is_empty() {
+        set_list(metadata, TAGS, tags);
+    }
+    for (key, value) in front.into_iter().take(FRONT_KEYS) {
+        let is_own = is_reserved(&key) || key == TAGS;
+        if is_own || key.is_empty() || key.len() > loci_core::MAX_KEY_BYTES {
             continue;
         }
         let value = match value {
@@ -190,11 +241,13 @@ fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<
 
 /// A text to be split into pieces.
 pub(super) struct Text<'a> {
-    pub(super) options: TextOptions,
+    pub(super) options: ReadOptions,
     pub(super) name: &'a str,
     pub(super) format: &'a Format,
     /// Whether the text is the whole file.
     pub(super) whole: bool,
+    /// The title of the file, unless a heading is its title.
+    pub(super) title: Option<String>,
 }
 
 impl Text<'_> {
@@ -219,7 +272,7 @@ impl Text<'_> {
         intake: &mut Intake<'_>,
     ) -> Result<(Vec<Piece>, Trail)> {
         let setting = loci_secrets::setting_of(Path::new(self.name));
-        let masked = intake.masking(text, setting, self.options.keep_secrets);
+        let masked = intake.masking(text, setting, self.options.text_options.keep_secrets);
         let (given, text) = (text, masked.as_ref());
         let holes: Vec<(u32, u32)> = intake
             .forgotten_in_any_form(given, text, setting, self.place(first_line))?
@@ -227,10 +280,24 @@ impl Text<'_> {
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();
         let held = intake.held_texts(self.name)?;
-        let mut split = split::split(text, self.format, &self.options.size, first_line, trail);
+        let noise = noise::find(text, self.format, self.options.search);
+        intake.left_out_noise(noise.lines(text));
+        let size = &self.options.text_options.size;
+        let mut split =
+            split::split_around(text, self.format, size, first_line, trail, &noise.spans);
         if !holes.is_empty() {
             leave_out_titles(&mut split, text, first_line, &holes);
         }
+        let common = Common {
+            metadata: common,
+            references: references::find(text, self.format, first_line, trail),
+            // A later section of a large file does not know the title.
+            title: self
+                .title
+                .clone()
+                .or_else(|| split.title.clone())
+                .filter(|_| self.whole),
+        };
         let mut pieces = Vec::with_capacity(split.chunks.len());
         for chunk in &split.chunks {
             let Some(words) = text.get(chunk.bytes.clone()) else {
@@ -246,14 +313,14 @@ impl Text<'_> {
             }
             if !touched || here {
                 let span = (chunk.start_line, chunk.end_line);
-                pieces.push(piece_of(words.to_owned(), span, chunk, common));
+                pieces.push(common.piece(words.to_owned(), span, chunk));
                 continue;
             }
             let mut left = u64::from(chunk.end_line - chunk.start_line + 1);
             if chunk.part.is_none() {
                 for (start, end, words) in without_lines(words, chunk.start_line, &holes) {
                     left -= u64::from(end - start + 1);
-                    pieces.push(piece_of(words, (start, end), chunk, common));
+                    pieces.push(common.piece(words, (start, end), chunk));
                 }
             }
             intake.left_out(left);
@@ -283,19 +350,81 @@ fn leave_out_titles(split: &mut Split, text: &str, first_line: u32, holes: &[(u3
     split.leave_out_titles(&is_gone);
 }
 
-fn piece_of(text: String, span: (u32, u32), chunk: &Chunk, common: &Metadata) -> Piece {
-    let mut metadata = common.clone();
-    set_lines(&mut metadata, span.0, span.1);
-    if !chunk.heading.is_empty() {
-        set(&mut metadata, "heading", chunk.heading.as_str());
+/// What the drawers of a text have in common, and what depends on their lines.
+struct Common<'a> {
+    metadata: &'a Metadata,
+    references: References,
+    title: Option<String>,
+}
+
+impl Common<'_> {
+    fn piece(&self, text: String, span: (u32, u32), chunk: &Chunk) -> Piece {
+        let mut metadata = self.metadata.clone();
+        set_lines(&mut metadata, span.0, span.1);
+        if !chunk.heading.is_empty() {
+            set(&mut metadata, "heading", chunk.heading.as_str());
+        }
+        if let Some((part, parts)) = chunk.part {
+            set(&mut metadata, "part", i64::from(part));
+            set(&mut metadata, "parts", i64::from(parts));
+        }
+        self.add_title(&mut metadata, &chunk.heading);
+        self.add_references(&mut metadata, span);
+        Piece {
+            text,
+            metadata,
+            part: chunk.part.map_or(1, |(part, _)| part),
+        }
     }
-    if let Some((part, parts)) = chunk.part {
-        set(&mut metadata, "part", i64::from(part));
-        set(&mut metadata, "parts", i64::from(parts));
+
+    /// Adds the title of the file, unless the headings say it.
+    fn add_title(&self, metadata: &mut Metadata, heading: &str) {
+        let Some(title) = &self.title else {
+            return;
+        };
+        if title.len() <= FRONT_BYTES
+            && metadata.get(TITLE).is_none()
+            && !heading.split(split::JOINT).any(|step| step == title)
+        {
+            set(metadata, TITLE, title.as_str());
+        }
     }
-    Piece {
-        text,
-        metadata,
-        part: chunk.part.map_or(1, |(part, _)| part),
+
+    fn add_references(&self, metadata: &mut Metadata, span: (u32, u32)) {
+        let found = self.references.tags(span);
+        if !found.is_empty() {
+            let mut tags: Vec<String> = match metadata.get(TAGS) {
+                Some(MetaValue::List(items)) => {
+                    let texts = items.iter().filter_map(|item| match item {
+                        MetaValue::Str(tag) => Some(tag.clone()),
+                        _ => None,
+                    });
+                    texts.collect()
+                }
+                _ => Vec::new(),
+            };
+            for tag in found {
+                if !tags.contains(&tag) {
+                    tags.push(tag);
+                }
+            }
+            set_list(metadata, TAGS, tags);
+        }
+        let links = self.references.links(span);
+        if !links.is_empty() {
+            let mut names: Vec<String> = links
+                .iter()
+                .flat_map(|target| LinkTarget::parse(target).names())
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            set_list(metadata, LINKS_TO, links);
+            set_list(metadata, LINK_NAMES, names);
+        }
     }
+}
+
+fn set_list(metadata: &mut Metadata, key: &str, items: Vec<String>) {
+    let items = items.into_iter().map(MetaValue::Str).collect();
+    metadata.0.insert(key.to_owned(), MetaValue::List(items));
 }

@@ -6,12 +6,13 @@ use std::path::Path;
 use loci_core::{Error, Metadata, Piece, Result, SourceHash};
 use serde::{Deserialize, Serialize};
 
-use super::document::{Text, drops};
+use super::document::{self, Text, drops, leave_out};
 use super::sections::{self, survey};
 use super::stat::Opened;
-use super::{FILE, TextOptions, Tree, base};
+use super::{FILE, ReadOptions, Tree, base};
 use crate::document::Format;
 use crate::intake::{Intake, hash_of};
+use crate::noise::{self, Noise, Search};
 use crate::source::{Item, Read, Section};
 use crate::split::Trail;
 
@@ -19,6 +20,41 @@ use crate::split::Trail;
 const SECTION_BYTES: usize = 512 << 10;
 /// A longer line is split, and the rest counts as a line of its own.
 const LINE_BYTES: usize = 4 << 20;
+
+/// The size and number of the samples by which a large file is judged.
+const SAMPLE_BYTES: usize = 64 << 10;
+const SAMPLES: u64 = 4;
+
+/// Returns the kind of noise that all samples of a file consist of, from its start to its end.
+fn sampled(opened: &mut Opened, format: &Format, search: Search) -> std::io::Result<Option<Noise>> {
+    let mut found = None;
+    let last = opened.stat.size.saturating_sub(SAMPLE_BYTES as u64);
+    for sample in 0..SAMPLES {
+        let start = last / (SAMPLES - 1) * sample;
+        opened.file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::with_capacity(SAMPLE_BYTES);
+        (&mut opened.file)
+            .take(SAMPLE_BYTES as u64)
+            .read_to_end(&mut bytes)?;
+        let words = String::from_utf8_lossy(&bytes);
+        // The sample begins and ends in the middle of a line, unless the line is longer.
+        let from = if start == 0 {
+            0
+        } else {
+            words.find('\n').map_or(0, |at| at + 1)
+        };
+        let to = words
+            .rfind('\n')
+            .filter(|to| *to > from)
+            .unwrap_or(words.len());
+        let words = words.get(from..to).unwrap_or(&words);
+        match noise::find(words, format, search).verdict(words, format) {
+            Some(kind) => found = Some(kind),
+            None => return Ok(None),
+        }
+    }
+    Ok(found)
+}
 
 /// The position of a section, and the context where it begins.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -45,7 +81,7 @@ impl Mark {
 
 pub(super) fn read(
     tree: &Tree,
-    text_options: TextOptions,
+    mut options: ReadOptions,
     item: &Item,
     format: &Format,
     mut opened: Opened,
@@ -53,6 +89,10 @@ pub(super) fn read(
 ) -> Result<Read> {
     let path = Path::new(&item.name);
     let fail = |error| Error::io("cannot read", path, error);
+    let verdict = sampled(&mut opened, format, options.search).map_err(fail)?;
+    if let Err(skip) = options.judge(verdict) {
+        return leave_out(item, skip, intake);
+    }
     let before = intake.before(&item.name)?;
     let marks = sections::known(&before, intake.recipe(), |mark: &Mark| {
         (mark.start, mark.end)
@@ -88,6 +128,7 @@ pub(super) fn read(
         kind: FILE,
         place: place.clone(),
         hash: survey.whole,
+        mark: serde_json::to_string(&document::Mark::of_sections()).unwrap_or_default(),
         ..Section::default()
     };
     let begun = intake.begin(&before, &head)?;
@@ -99,10 +140,11 @@ pub(super) fn read(
     let mut cutter = Cutter {
         reader: BufReader::with_capacity(1 << 20, (&mut opened.file).take(left)),
         text: Text {
-            options: text_options,
+            options,
             name: &item.name,
             format,
             whole: false,
+            title: None,
         },
         common: base(&item.name, &place),
         mark,

@@ -7,6 +7,7 @@
 
 mod costs;
 mod document;
+mod noise;
 mod place;
 mod projects;
 mod split;

@@ -224,7 +224,6 @@ impl Source for Post {
         Description {
             name: "post".into(),
             recipe: "post 1".into(),
-            accepts: None,
             roots: vec!["post".into()],
             only: None,
         }
