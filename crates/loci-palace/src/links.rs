@@ -1,10 +1,12 @@
-//! Links between drawers and between rooms of different wings. Rooms of the same name in different
+//! Links between drawers and between rooms of different wings: those that people and agents add,
+//! which are stored, and those that mined files contain, which are derived. Rooms of the same name in different
 //! wings are connected without a link.
 
 pub mod add;
 mod ends;
 pub mod follow;
 pub mod list;
+pub mod mined;
 pub mod remove;
 mod taxonomy;
 pub mod tunnels;
@@ -15,6 +17,7 @@ use loci_core::{Link, LinkEnd, Metadata, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::mined::MinedLinks;
 use crate::detail::Detail;
 use crate::palace::Palace;
 
@@ -71,11 +74,37 @@ impl Palace {
         })
     }
 
-    /// The links of a place, or all links.
+    /// The stored links of a place, or all stored links.
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
         match self.relations()? {
             Some(relations) => relations.links(end, limit, offset),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// The links of a place, or all links: stored ones first, then those of mined files.
+    fn all_links_of(
+        &self,
+        end: Option<&LinkEnd>,
+        limit: usize,
+        offset: usize,
+    ) -> Result<Vec<Link>> {
+        let mut links = self.links(end, limit, offset)?;
+        if links.len() >= limit {
+            return Ok(links);
+        }
+        let stored = if links.is_empty() && offset > 0 {
+            self.links(end, usize::MAX >> 1, 0)?.len()
+        } else {
+            offset + links.len()
+        };
+        let left = limit - links.len();
+        let skipped = offset.saturating_sub(stored);
+        let mut mined = MinedLinks::of(self);
+        match end {
+            Some(end) => links.extend(mined.at(end)?.into_iter().skip(skipped).take(left)),
+            None => links.extend(mined.all(left, skipped)?),
+        }
+        Ok(links)
     }
 }

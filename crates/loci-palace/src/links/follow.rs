@@ -7,6 +7,7 @@ use loci_core::{Link, LinkEnd, Result, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::mined::MinedLinks;
 use super::taxonomy::drawers_at;
 use super::{LinkPlace, PAGE, Taxonomy};
 use crate::palace::Palace;
@@ -56,6 +57,7 @@ pub struct Reached {
 
 struct Walker<'a> {
     palace: &'a Palace,
+    mined: MinedLinks<'a>,
     /// Read when the walk reaches its first room.
     taxonomy: OnceCell<Taxonomy>,
     seen: HashSet<LinkEnd>,
@@ -76,6 +78,7 @@ impl Palace {
         };
         let mut walker = Walker {
             palace: self,
+            mined: MinedLinks::of(self),
             taxonomy: OnceCell::new(),
             seen: HashSet::new(),
             due: VecDeque::new(),
@@ -112,17 +115,24 @@ impl Walker<'_> {
             let links = self.palace.links(Some(end), PAGE, offset)?;
             offset += links.len();
             let last = links.len() < PAGE;
-            for link in links {
-                let other = if link.from == *end {
-                    link.to.clone()
-                } else {
-                    link.from.clone()
-                };
-                self.reach(other, hops, Some(link))?;
-            }
+            self.reach_by(end, hops, links)?;
             if last {
                 break;
             }
+        }
+        let links = self.mined.at(end)?;
+        self.reach_by(end, hops, links)
+    }
+
+    /// Records the other ends of these links.
+    fn reach_by(&mut self, end: &LinkEnd, hops: usize, links: Vec<Link>) -> Result<()> {
+        for link in links {
+            let other = if link.from == *end {
+                link.to.clone()
+            } else {
+                link.from.clone()
+            };
+            self.reach(other, hops, Some(link))?;
         }
         Ok(())
     }

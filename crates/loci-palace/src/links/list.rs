@@ -20,14 +20,14 @@ pub struct Request {
     pub offset: usize,
 }
 
-/// A page of links, in the order added.
+/// A page of links: stored ones in the order added, then those of mined files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The links.
     pub links: Vec<FlaggedLink>,
 }
 
-/// A stored link with the flags of its label.
+/// A link with the flags of its label. The metadata of a link of a mined file has `mined`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FlaggedLink {
     /// The link.
@@ -46,13 +46,13 @@ impl From<Link> for FlaggedLink {
 }
 
 impl Palace {
-    /// The links of a place, or all links.
+    /// The links of a place, or all links. Those of mined files come last.
     pub fn list_links(&self, request: &Request) -> Result<Answer> {
         let end = match &request.place {
             Some(place) => Some(self.end_of(place)?),
             None => None,
         };
-        let links = self.links(end.as_ref(), request.limit, request.offset)?;
+        let links = self.all_links_of(end.as_ref(), request.limit, request.offset)?;
         Ok(Answer {
             links: links.into_iter().map(FlaggedLink::from).collect(),
         })

@@ -20,6 +20,8 @@ mod forgotten;
 mod linking;
 #[path = "mined.rs"]
 mod mined;
+#[path = "mined_links.rs"]
+mod mined_links;
 #[path = "mining.rs"]
 mod mining;
 #[path = "projects.rs"]

@@ -56,6 +56,8 @@ mod mine_crash;
 mod mine_crowd;
 mod mine_large;
 mod mined;
+mod mined_links;
+mod mined_noise;
 mod mining;
 mod own_files;
 mod passages;
