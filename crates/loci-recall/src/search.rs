@@ -472,7 +472,8 @@ pub fn fill(answer: &mut Answer, hits: Vec<Hit>, request: &Request) {
                 mark.span = mark.span.start - part.start..mark.span.end - part.start;
             }
             hit.best_line = hit.best_line.saturating_sub(part.start);
-            hit.text = hit.text.get(part).unwrap_or_default().to_owned();
+            hit.text.truncate(part.end);
+            hit.text.drain(..part.start);
             hit.tokens = count_tokens(&hit.text);
             hit.cut = true;
             cut.push(hit.id.clone());

@@ -23,7 +23,8 @@ struct Worksheet {
 
 #[derive(Deserialize)]
 struct Cell {
-    cell_type: String,
+    #[serde(rename = "cell_type")]
+    kind: String,
     #[serde(default)]
     source: Lines,
     /// The code of a cell in format 3.
@@ -106,7 +107,7 @@ pub(super) fn extract(source: &str) -> Option<String> {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        match cell.cell_type.as_str() {
+        match cell.kind.as_str() {
             "code" => {
                 // The fence must be longer than every run of backticks in the code.
                 let longest = words.split(|letter| letter != '`').map(str::len).max();

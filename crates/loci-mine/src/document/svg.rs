@@ -50,7 +50,7 @@ pub(super) fn extract(source: &str) -> (String, Option<String>) {
                 if *depth == 0 {
                     let line = std::mem::take(&mut words);
                     if *part == Part::Title && title.is_empty() && line.len() <= MOST_TITLE {
-                        title = line.trim().to_owned();
+                        line.trim().clone_into(&mut title);
                     }
                     if line.chars().any(char::is_alphabetic) {
                         if *part == Part::Label && before == Part::Label {

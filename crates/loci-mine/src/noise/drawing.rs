@@ -256,10 +256,9 @@ fn tag_end(tag: &str) -> Option<usize> {
     for (at, byte) in tag.bytes().enumerate() {
         match (quote, byte) {
             (Some(open), _) if open == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b'>') => return Some(at),
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     None

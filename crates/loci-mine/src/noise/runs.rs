@@ -64,12 +64,11 @@ pub(super) fn find(line: &str) -> Runs {
         let is_text = has_text(gap);
         match parts.last_mut() {
             Some(last) if !is_text => last.bytes.end = span.bytes.end,
-            Some(_) => parts.push(span),
             None if !is_text => parts.push(Span {
                 bytes: 0..span.bytes.end,
                 ..span
             }),
-            None => parts.push(span),
+            Some(_) | None => parts.push(span),
         }
     }
     if let Some(last) = parts.last_mut()

@@ -7,7 +7,6 @@
 
 mod costs;
 mod document;
-mod dump;
 mod noise;
 mod place;
 mod projects;

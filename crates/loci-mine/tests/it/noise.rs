@@ -188,13 +188,15 @@ fn long_encoded_strings_in_code_are_left_out() {
 
 #[test]
 fn whole_files_of_noise_are_told_by_their_kind() {
-    let numbers: String = (0..3_000)
+    let numbers = (0..3_000)
         .map(|n| format!("{}.25,{},{}\n", n, n * 3, n * 7))
-        .collect();
-    let points: String = (0..300)
+        .collect::<Vec<String>>()
+        .concat();
+    let points = (0..300)
         .map(|n| format!("{:04X};LETTER NUMBER {n};Lu;0;L;;;;;N;;;;;\n", n + 65))
-        .collect();
-    let dump: String = (0..40)
+        .collect::<Vec<String>>()
+        .concat();
+    let dump = (0..40)
         .map(|n| {
             format!(
                 "{:08x}: 8950 4e47 0d0a 1a0a 0000 000d 4948 44{:02x}  .PNG........IHD\n",
@@ -202,7 +204,8 @@ fn whole_files_of_noise_are_told_by_their_kind() {
                 n
             )
         })
-        .collect();
+        .collect::<Vec<String>>()
+        .concat();
     for (text, format, kind) in [
         (base64(9_000, 6), Format::Text, Noise::Encoded),
         (wrapped(&base64(9_000, 7), 76), Format::Text, Noise::Encoded),
@@ -233,7 +236,7 @@ fn whole_files_of_noise_are_told_by_their_kind() {
 fn what_people_wrote_and_keep_is_no_noise() {
     let long =
         "A paragraph on one long line, as many editors write it, with 3 numbers. ".repeat(40);
-    let weights: String = (1..=365)
+    let weights = (1..=365)
         .map(|day| {
             format!(
                 "2024-{:02}-{:02};82.{}\n",
@@ -242,24 +245,29 @@ fn what_people_wrote_and_keep_is_no_noise() {
                 day % 10
             )
         })
-        .collect();
-    let log: String = (0..200)
+        .collect::<Vec<String>>()
+        .concat();
+    let log = (0..200)
         .map(|n| {
             format!(
                 "2024-01-02 12:33:{:02}.{n:03} INFO 10.0.0.{n} GET /a/{n} 200 {n}\n",
                 n % 60
             )
         })
-        .collect();
-    let hashes: String = (0..12)
+        .collect::<Vec<String>>()
+        .concat();
+    let hashes = (0..12)
         .map(|n| format!("{n:064x}  release-{n}.tar.gz\n"))
-        .collect();
-    let words: String = (0..400)
+        .collect::<Vec<String>>()
+        .concat();
+    let words = (0..400)
         .map(|n| format!("apple{n},red,sweet,autumn\n"))
-        .collect();
-    let ids: String = (0..20)
+        .collect::<Vec<String>>()
+        .concat();
+    let ids = (0..20)
         .map(|n| format!("{:040x}\n", u128::from(n as u64) << 70 | 0xabc_def1))
-        .collect();
+        .collect::<Vec<String>>()
+        .concat();
     for (name, text, format) in [
         ("long paragraph", long, Format::Markdown),
         ("poem", "The woods are lovely, dark and deep,\nBut I have promises to keep,\n".repeat(9), Format::Text),

@@ -34,7 +34,8 @@ fn texts(palace: &Palace) -> Vec<String> {
 fn numbers() -> String {
     (0..3_000)
         .map(|n| format!("{n}.25,{},{}\n", n * 3, n * 7))
-        .collect()
+        .collect::<Vec<String>>()
+        .concat()
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn with_generated(scene: &Scene) -> Tree {
         generated: true,
         ..Reading::default()
     };
-    Tree::new(&[scene.root.clone()], reading).unwrap()
+    Tree::new(std::slice::from_ref(&scene.root), reading).unwrap()
 }
 
 #[test]
