@@ -8,7 +8,7 @@ use super::*;
 
 /// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
-const CODES: [&str; 64] = [
+const CODES: [&str; 66] = [
     "another_metric",
     "backup_damaged",
     "backup_left",
@@ -26,6 +26,7 @@ const CODES: [&str; 64] = [
     "damaged_relation",
     "damaged_row",
     "differing",
+    "drawers_left_out",
     "drift",
     "duplicates_unknown",
     "earlier_table",
@@ -67,6 +68,7 @@ const CODES: [&str; 64] = [
     "spelling",
     "stand_in",
     "stop_words",
+    "text_cut",
     "truth_went_back",
     "unknown_embedder",
     "unknown_place",
@@ -187,6 +189,7 @@ fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
         }
     }
     let expected = BTreeSet::from([
+        "BackupDamaged",
         "BudgetCut",
         "CompatibleEmbedder",
         "DamagedRecords",
