@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_like_no_command_has_no_suggestion() {
-        let message = suggested(&["remember"]);
+        let message = suggested(&["paint"]);
         assert!(message.contains("unrecognized subcommand"), "{message}");
         assert!(!message.contains("similar"), "{message}");
     }

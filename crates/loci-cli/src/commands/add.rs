@@ -8,7 +8,7 @@ use loci_palace::{Advice, Error, Metadata, OutcomeKind, check_duplicate, quoted}
 
 use crate::args::AddArguments;
 use crate::commands::update::refuse_two_readers_of_stdin;
-use crate::failure::{Exit, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::input;
 use crate::print::Printer;
 use crate::reply::Reply;
@@ -24,7 +24,11 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     // All input is checked before a palace is created for it.
     request.validate()?;
     let answer = session.created()?.add(&request)?;
-    refuse_taken_id(&answer)?;
+    if let Some(failure) = taken_id(&answer) {
+        // Nothing was stored, which a script must notice. The answer keeps its form.
+        let exit = session.printer.failure(&failure);
+        return Ok(Reply::new(&answer, "")?.exit_if(true, exit));
+    }
     let text = match &answer.only {
         Some(drawer) => line(session.printer, drawer, &request),
         None => String::new(),
@@ -70,21 +74,20 @@ fn request(arguments: &AddArguments) -> Result<add::Request> {
     })
 }
 
-/// An id that belongs to another text: nothing was stored, which a script must notice.
-fn refuse_taken_id(answer: &add::Answer) -> Result<()> {
-    match &answer.only {
-        Some(drawer) if drawer.outcome == OutcomeKind::Exists => Err(Error::Conflict {
-            what: format!(
-                "the id {} belongs to a drawer with another text or wing; nothing was stored",
-                quoted(&drawer.id)
-            ),
-        }
-        .advise(Advice::UpdateDrawer {
-            id: drawer.id.clone(),
-        })
-        .into()),
-        _ => Ok(()),
-    }
+/// The error about an id that belongs to another text.
+fn taken_id(answer: &add::Answer) -> Option<Failure> {
+    let taken = |drawer: &&Added| drawer.outcome == OutcomeKind::Exists;
+    let drawer = answer.only.as_ref().filter(taken)?;
+    let error = Error::Conflict {
+        what: format!(
+            "the id {} belongs to a drawer with another text or wing; nothing was stored",
+            quoted(&drawer.id)
+        ),
+    };
+    let advice = Advice::UpdateDrawer {
+        id: drawer.id.clone(),
+    };
+    Some(error.advise(advice).into())
 }
 
 /// The outcome for a drawer.

@@ -190,6 +190,7 @@ fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
         }
     }
     let expected = BTreeSet::from([
+        "BackupDamaged",
         "BudgetCut",
         "CompatibleEmbedder",
         "DamagedRecords",

@@ -1,6 +1,6 @@
 //! `add` and `init`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Dir, texts};
 
@@ -57,18 +57,28 @@ fn an_id_with_another_text_is_an_error_and_keeps_the_old_drawer() {
         &["add", "new", "--id", "a"][..],
         &["add", "old", "--id", "a", "--wing", "w"],
     ] {
-        let error = dir.error(2, other);
+        // The answer keeps its form, and the error is on stderr.
+        let ran = dir.run(&[other, &["--json"]].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(
+            (&answer["outcome"], &answer["added"]),
+            (&json!("exists"), &json!(0))
+        );
+        let error: Value = serde_json::from_str(&ran.stderr).unwrap();
+        let error = &error["error"];
         assert_eq!(error["kind"], "conflict");
         assert!(
             error["message"].as_str().unwrap().contains("`a`"),
             "{error}"
         );
+        let help = error["help"].as_str().unwrap();
+        assert!(help.contains("loci update a TEXT"), "{error}");
+        let human = dir.run(other);
+        assert_eq!((human.code, human.stdout.as_str()), (2, ""));
         assert!(
-            error["help"]
-                .as_str()
-                .unwrap()
-                .contains("loci update a TEXT"),
-            "{error}"
+            human.stderr.starts_with("error: the id `a` belongs"),
+            "{human:?}"
         );
     }
     assert_eq!(dir.json(0, &["get", "a"])["drawers"][0]["text"], "old");

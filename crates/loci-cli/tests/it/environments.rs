@@ -53,6 +53,7 @@ const RUNS: &[(&str, i32)] = &[
     ("hook Stop --harness claude-code", 0),
     ("facts add Alice lives_in Lyon", 0),
     ("facts query Alice", 0),
+    ("facts list", 0),
     ("facts timeline", 0),
     ("facts conflicts", 1),
     ("facts supersede Alice lives_in Lyon Nice", 0),

@@ -482,7 +482,13 @@ fn a_duplicate_without_a_wing_is_found_among_thirty_wings_that_hold_the_text() {
     let held: Vec<Drawer> = (0..30).map(|at| new(text, &format!("wing {at}"))).collect();
     assert_eq!(outcomes(&palace, &held), ["added"; 30]);
     assert_eq!(outcomes(&palace, &[homeless("second")]), ["duplicate"]);
-    assert_eq!(outcomes(&palace, &[homeless("first")]), ["exists"]);
+    // The same text under its own id is known too; another text is not stored.
+    assert_eq!(outcomes(&palace, &[homeless("first")]), ["duplicate"]);
+    let other = Drawer {
+        text: Some("Another text.".into()),
+        ..homeless("first")
+    };
+    assert_eq!(outcomes(&palace, &[other]), ["exists"]);
 }
 
 #[test]
