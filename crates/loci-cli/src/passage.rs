@@ -76,7 +76,7 @@ pub(crate) fn render(printer: Printer, passage: Passage<'_>, columns: usize) -> 
 }
 
 /// The first row of a passage as text, to compare it with a heading.
-pub(crate) fn first_line<'a>(passage: Passage<'a>, columns: usize) -> &'a str {
+pub(crate) fn first_line(passage: Passage<'_>, columns: usize) -> &str {
     let room = columns.saturating_sub(INDENT.len() + MORE).max(10);
     let rows = rows_of(passage, room);
     let row = rows.get(first_row(&rows, passage));
@@ -252,13 +252,12 @@ fn first_row(rows: &[Row], passage: Passage<'_>) -> usize {
     let last = rows.iter().rposition(of_best).unwrap_or(first);
     let most = rows.len().saturating_sub(ROWS);
     let weight = |start: usize| -> f32 {
-        let shown = rows.iter().skip(start).take(ROWS);
-        let (Some(from), Some(to)) = (
-            shown.clone().next().map(|row| row.bytes.start),
-            shown.last().map(|row| row.bytes.end),
-        ) else {
+        let shown = rows.get(start..rows.len().min(start + ROWS));
+        let shown = shown.unwrap_or_default();
+        let (Some(first), Some(last)) = (shown.first(), shown.last()) else {
             return 0.0;
         };
+        let (from, to) = (first.bytes.start, last.bytes.end);
         let mut seen: Vec<usize> = Vec::new();
         let mut sum = 0.0;
         for mark in passage.marks {

@@ -215,6 +215,10 @@ impl Printer {
     }
 
     /// The columns of the terminal; those of `COLUMNS` or 80 if stdout is none.
+    #[expect(
+        clippy::unused_self,
+        reason = "only the printer knows where answers are shown"
+    )]
     pub(crate) fn columns(self) -> usize {
         let typed = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         let columns = match terminal_size::terminal_size_of(io::stdout()) {

@@ -114,9 +114,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         fs::create_dir(at("x-1.tmp")).unwrap();
-        fs::write(at("x-1.tmp/file"), "text").unwrap();
+        crate::own::write(&at("x-1.tmp/file"), "text").unwrap();
         fs::create_dir(at("y-1.tmp")).unwrap();
-        fs::write(at("x-2.tmp"), "a file").unwrap();
+        crate::own::write(&at("x-2.tmp"), "a file").unwrap();
         std::os::unix::fs::symlink(at("y-1.tmp"), at("x-3.tmp")).unwrap();
         let used = LockedDirectory::create(place.path(), "x-").unwrap();
         remove_abandoned(place.path(), "x-");

@@ -76,7 +76,7 @@ impl Palace {
             })?;
             Ok(target.clone())
         })
-        .and_then(|answer| self.recorded(answer, &state))
+        .map(|answer| self.recorded(answer, &state))
     }
 
     /// A complete and checked copy of the palace in a hidden directory of `folder`.
@@ -109,13 +109,13 @@ impl Palace {
     }
 
     /// Records a backup that has its name.
-    fn recorded(&self, mut answer: Published, state: &PalaceState) -> Result<Answer> {
+    fn recorded(&self, mut answer: Published, state: &PalaceState) -> Answer {
         if let Err(error) = record::write(self, &answer, state) {
             answer.answer.warnings.push(Warning::BackupNotRecorded {
                 problem: error.to_string(),
             });
         }
-        Ok(answer.answer)
+        answer.answer
     }
 }
 

@@ -31,6 +31,10 @@ const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
 };
 
 /// The request.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each set by another caller"
+)]
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The collection to search.
@@ -304,6 +308,10 @@ impl Answer {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference to the field"
+)]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -240,9 +240,10 @@ fn a_kill_at_any_moment_leaves_as_many_good_backups_as_are_kept() {
             std::thread::yield_now();
         }
         child.kill().unwrap();
-        match child.wait().unwrap().success() {
-            true => ended += 1,
-            false => killed += 1,
+        if child.wait().unwrap().success() {
+            ended += 1;
+        } else {
+            killed += 1;
         }
         let there = backups(&folder);
         assert!(there.len() >= 2, "round {round}: {there:?}");

@@ -67,7 +67,7 @@ impl Palace {
         let backup = published.answer.backup.clone();
         // From here on the new backup has its name, durably. The record comes before the removal,
         // so that it never names a file that this call removed.
-        let made = self.recorded(published, &state)?;
+        let made = self.recorded(published, &state);
         let keep = request.keep.filter(|_| !damaged);
         let thinned = series.thin_out(self, &backup, keep);
         let mut made = made;

@@ -48,6 +48,10 @@ struct Record {
 }
 
 /// The last backup that was made of a palace.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each a member of the JSON"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LastBackup {
     /// Where it was written.

@@ -323,7 +323,7 @@ fn operator_at(text: &str, start: usize) -> Option<Operator<'_>> {
             return None;
         }
     }
-    (!word.is_empty()).then(|| Operator {
+    (!word.is_empty()).then_some(Operator {
         key,
         is_negated,
         value: word,

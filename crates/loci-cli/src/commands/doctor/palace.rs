@@ -273,6 +273,9 @@ fn lines_of(section: &mut Section, palace: &Palace, status: &status::Answer) {
 /// Days after which a backup of a palace that has changed is old.
 const OLD_DAYS: u64 = 30;
 
+/// How a backup is made.
+const MAKE: &str = "`loci backup --into DIR --keep 7` makes one, for example every day";
+
 /// Advice about backups. It is never more than a note: Loci does not know about copies that other
 /// programs make.
 fn of_backups(status: &status::Answer, palace: &Palace, findings: &mut Findings) {
@@ -280,7 +283,6 @@ fn of_backups(status: &status::Answer, palace: &Palace, findings: &mut Findings)
     if status.total == 0 || findings.read_only() || !palace.offers(Capability::Backups) {
         return;
     }
-    const MAKE: &str = "`loci backup --into DIR --keep 7` makes one, for example every day";
     let Some(last) = palace.last_backup(&status.state) else {
         findings.note("backup_none", "no backup of this palace is recorded", MAKE);
         return;

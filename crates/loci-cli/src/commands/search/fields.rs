@@ -62,12 +62,13 @@ impl FromStr for Fields {
 impl Fields {
     /// One line per hit.
     pub(crate) fn lines(&self, printer: Printer, hits: &[Hit]) -> String {
-        hits.iter()
-            .map(|hit| {
-                let values = self.0.iter().map(|field| value(printer, *field, hit));
-                format!("{}\n", values.collect::<Vec<_>>().join(":"))
-            })
-            .collect()
+        let mut lines = String::new();
+        for hit in hits {
+            let values = self.0.iter().map(|field| value(printer, *field, hit));
+            lines.push_str(&values.collect::<Vec<_>>().join(":"));
+            lines.push('\n');
+        }
+        lines
     }
 }
 
