@@ -30,6 +30,8 @@ pub const MAX_HITS: usize = 1_000;
 pub const MIN_PROBABILITY: f32 = 0.001;
 /// In a small palace, such a hit needs this probability divided by the number of drawers.
 const PADDING: f32 = 0.6;
+/// Fewer drawers than this are shown whatever is asked.
+const FEWEST: u64 = 3;
 /// The highest limit, in the smallest palaces.
 const MOST_IMPROBABLE: f32 = 0.02;
 /// Maximum number of bytes of a question that are read.
@@ -81,7 +83,8 @@ pub fn search(
     let (mut hits, others) = fold(&ranker, drawers, request);
     later::mark(run.query, &mut hits, &others, request.unasked);
     let drawers = ranker.findings.in_scope;
-    leave_out_improbable(&mut hits, request, drawers, &mut answer.warnings);
+    let warnings = &mut answer.warnings;
+    leave_out_improbable(&mut hits, request, drawers, run.calibrated(), warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
@@ -303,10 +306,13 @@ fn leave_out_improbable(
     hits: &mut Vec<Hit>,
     request: &Request,
     drawers: u64,
+    is_calibrated: bool,
     warnings: &mut Vec<Warning>,
 ) {
-    // A search with a filter asks what is there.
-    let least = if request.selection.is_all() {
+    // A search with a filter asks what is there. Without calibration, the probability is only a
+    // rank.
+    let is_plain = request.selection.is_all() && is_calibrated && drawers >= FEWEST;
+    let least = if is_plain {
         least_probable(drawers)
     } else {
         MIN_PROBABILITY

@@ -224,6 +224,7 @@ fn the_json_of_a_mine_is_one_object_with_every_count() {
     assert_eq!(
         report,
         json!({
+            "noise_lines": 0,
             "run": 1,
             "files": {"read": 1, "unchanged": 0, "renamed": 0, "skipped": {}, "failed": 0, "gone": 0},
             "drawers": report["drawers"],

@@ -183,7 +183,10 @@ fn people_see_places_and_no_raw_metadata() {
         shown.contains(&format!("   {}:1", file.display())),
         "{shown}"
     );
-    assert!(shown.contains("   # Boiler The boiler leaks."), "{shown}");
+    assert!(
+        shown.contains("   # Boiler\n   The boiler leaks.\n"),
+        "{shown}"
+    );
     let shown = dir.run(&["query", "hand"]).ok().stdout;
     assert_eq!(shown, "1. hand\n   2026-03-04\n   A boiler by hand.\n");
     assert!(!shown.contains(['{', '}']), "{shown}");

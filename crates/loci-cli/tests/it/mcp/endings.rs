@@ -186,8 +186,15 @@ fn a_cancelled_mine_really_stops() {
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
     }));
     // The ledger knows when a run has ended, and how.
-    let state = |dir: &Dir| dir.json(0, &["runs"])["runs"][0]["state"].clone();
-    wait_until("the run has ended", || state(&dir) != "running");
+    let state = |dir: &Dir| {
+        let runs: Value = serde_json::from_str(&dir.run(&["runs", "--json"]).stdout).unwrap();
+        runs["runs"][0]["state"].clone()
+    };
+    // Progress is reported while the first files are read, before the run is recorded.
+    wait_until("the run has ended", || {
+        let state = state(&dir);
+        state != "running" && !state.is_null()
+    });
     assert_eq!(state(&dir), "stopped");
     let answers = client.ask("ping", &json!({}));
     assert!(answers["result"].is_object(), "the session goes on");
