@@ -66,8 +66,9 @@ pub fn search(
         result = run.probe(collection, request, criteria.depth, &mut choice)?;
     }
     let (ranker, drawers) = (choice.ranker, result.drawers);
+    let is_calibrated = run.calibrated();
     let mut answer = Answer {
-        verdict: Verdict::of(&ranker, run.calibrated()),
+        verdict: Verdict::of(&ranker, is_calibrated),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
@@ -84,7 +85,7 @@ pub fn search(
     later::mark(run.query, &mut hits, &others, request.unasked);
     let drawers = ranker.findings.in_scope;
     let warnings = &mut answer.warnings;
-    leave_out_improbable(&mut hits, request, drawers, run.calibrated(), warnings);
+    leave_out_improbable(&mut hits, request, drawers, is_calibrated, warnings);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
     let spoken = hits
         .first()
