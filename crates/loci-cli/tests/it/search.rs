@@ -876,7 +876,7 @@ fn in_a_palace_without_vectors_a_search_says_that_only_words_were_searched() {
 fn drawers_without_a_vector_beside_drawers_with_one_are_counted_in_a_warning() {
     let dir = with_words_only(&[("sleep", "The physician recommended more sleep")]);
     dir.json(0, &["add", "A thing about dogs", "--id", "dog"]);
-    let answer = dir.json(1, &["search", "what did the doctor advise"]);
+    let answer = dir.json(0, &["search", "what did the doctor advise"]);
     let said = answer["warnings"].to_string();
     assert!(said.contains('1') && said.contains("vector"), "{answer}");
 }
